@@ -1,0 +1,86 @@
+// Model averaging in rotating groups that does not wait (WAGMA). Each rank publishes its
+// weights and gets the mean over its group of this step. The first of a group to arrive runs
+// the average with what the others published last; a rank that comes later merges its own.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "syncopate/policy.h"
+#include "syncopate/receipt.h"
+#include "syncopate/types.h"
+#include "syncopate/world.h"
+
+namespace syncopate {
+
+struct GroupOptions {
+  int group_size = 0;          ///< Ranks per group; 0: the square root of the ranks, rounded.
+  int synchronise_every = 10;  ///< Every so many steps all ranks average together; 0: never.
+  bool rotate = true;          ///< false keeps the groups of step 0, for comparison.
+  Trigger trigger = first();   ///< first() or all(), within the group.
+  Grace grace = no_grace();
+  int window = 0;              ///< Steps a rank may lag; 0: synchronise_every, or 8 without it.
+  std::uint64_t seed = 1;      ///< For the rotation where sizes are not powers of two.
+};
+
+struct GroupReceipt {
+  std::uint64_t step = 0;       ///< 1, 2, 3 …
+  RankSet members;              ///< Ranks whose weights are in the sum.
+  bool included = false;        ///< Whether this rank's current weights were in it.
+  bool everyone = false;        ///< A synchronising step.
+  std::uint64_t staleness = 0;  ///< Steps between the oldest weights in the sum and this step.
+  Duration waited{0};
+  int waited_for = -1;
+  RankSet dead;
+};
+
+namespace detail {
+class GroupExchange;
+std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
+                                          const void* initial, const GroupOptions& options);
+void* weights(GroupExchange&);
+GroupReceipt average(GroupExchange&);
+GroupReceipt average(GroupExchange&, void* values, std::size_t elements);
+void publish(GroupExchange&);
+bool average_ready(GroupExchange&);
+GroupReceipt finish_average(GroupExchange&);
+void leave(GroupExchange&);
+std::size_t elements_of(const GroupExchange&);
+}  // namespace detail
+
+template <typename T = float>
+class GroupAverage {
+ public:
+  /// `initial` are the common initial weights: what a group uses for a rank that has not
+  /// published yet. Returns when all live ranks have come.
+  GroupAverage(const World& world, std::span<const T> initial, const GroupOptions& options = {})
+      : exchange_(
+            detail::make_group(world, initial.size(), data_type<T>, initial.data(), options)) {}
+
+  /// This rank's weights, on the board. Step them in place, then call average(). The address
+  /// changes with each average.
+  T* weights() { return static_cast<T*>(detail::weights(*exchange_)); }
+
+  /// Publishes the weights and replaces them by the mean over this step's group: Σ/S if they
+  /// were in the sum, (Σ + mine)/(S + 1) if the group ran with older ones.
+  GroupReceipt average() { return detail::average(*exchange_); }
+  /// The same on the caller's own buffer, with one copy in.
+  GroupReceipt average(std::span<T> values) {
+    return detail::average(*exchange_, values.data(), values.size());
+  }
+
+  /// average() in two halves. The weights must not be touched in between.
+  void start() { detail::publish(*exchange_); }
+  bool ready() { return detail::average_ready(*exchange_); }
+  GroupReceipt wait() { return detail::finish_average(*exchange_); }
+
+  /// Goes: no later group counts on this rank.
+  void leave() { detail::leave(*exchange_); }
+  std::size_t size() const { return detail::elements_of(*exchange_); }
+
+ private:
+  std::shared_ptr<detail::GroupExchange> exchange_;
+};
+
+}  // namespace syncopate

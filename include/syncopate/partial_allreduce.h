@@ -1,0 +1,198 @@
+// A sum over ranks that does not wait for everyone. Each rank deposits a vector on the
+// board and gets back the result of every round since its last call, in order. When a round
+// starts, and what becomes of late deposits, is chosen in PartialOptions.
+//
+// Promises: a carried deposit is in exactly one round; all ranks read bit-identical results;
+// no rank skips a round; nobody waits for the dead. docs/architecture.md says how.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <span>
+
+#include "syncopate/policy.h"
+#include "syncopate/receipt.h"
+#include "syncopate/types.h"
+#include "syncopate/world.h"
+
+namespace syncopate {
+
+struct PartialOptions {
+  Trigger trigger = all();
+  LatePolicy late = carry();
+  Grace grace = no_grace();
+  Scale scale = Scale::ranks;
+  int window = 8;  ///< The most rounds a rank may lag behind before the others wait for it.
+};
+
+namespace detail {
+class PartialExchange;
+
+/// Shared ownership of the exchange behind every typed handle.
+std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t elements,
+                                              DataType type, const PartialOptions& options);
+void* writable_slot(PartialExchange&);
+void deposit(PartialExchange&, const void* values, std::size_t elements, double weight);
+void deposit_slot(PartialExchange&, double weight);
+void deposit_nothing(PartialExchange&);
+bool round_ready(PartialExchange&);
+/// Waits until a round is there that this rank has not seen; returns how many there are.
+std::uint64_t await_rounds(PartialExchange&);
+const void* round_values(const PartialExchange&, std::uint64_t round);
+Receipt round_receipt(const PartialExchange&, std::uint64_t round);
+std::uint64_t rounds_seen(const PartialExchange&);
+void release_through(PartialExchange&, std::uint64_t round);
+void begin_finish(PartialExchange&);
+bool finished(const PartialExchange&);
+void leave(PartialExchange&);
+Scale scale_of(const PartialExchange&);
+std::size_t elements_of(const PartialExchange&);
+std::uint64_t deposits_dropped(const PartialExchange&);
+[[noreturn]] void wrong_accessor(Scale scale);
+}  // namespace detail
+
+/// The result of one round. Valid while the Rounds it came from stands at it.
+template <typename T>
+class Round {
+ public:
+  std::uint64_t number() const { return number_; }
+
+  /// The sum divided as PartialOptions::scale says; throws if the scale is none.
+  std::span<const T> mean() const {
+    if (detail::scale_of(*exchange_) == Scale::none) detail::wrong_accessor(Scale::none);
+    return values();
+  }
+  /// The undivided sum; throws unless the scale is none.
+  std::span<const T> sum() const {
+    const Scale scale = detail::scale_of(*exchange_);
+    if (scale != Scale::none) detail::wrong_accessor(scale);
+    return values();
+  }
+
+  Receipt receipt() const { return detail::round_receipt(*exchange_, number_); }
+
+  Round(const detail::PartialExchange& exchange, std::uint64_t number)
+      : exchange_(&exchange), number_(number) {}
+
+ private:
+  std::span<const T> values() const {
+    return {static_cast<const T*>(detail::round_values(*exchange_, number_)),
+            detail::elements_of(*exchange_)};
+  }
+
+  const detail::PartialExchange* exchange_;
+  std::uint64_t number_;
+};
+
+/// The rounds a call returned, oldest first, read once. A round's memory may be used again
+/// after the iteration has moved past it, at the end of this object, or at the next call.
+template <typename T>
+class Rounds {
+ public:
+  class Iterator {
+   public:
+    using value_type = Round<T>;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+
+    const Round<T>& operator*() const { return round_; }
+    const Round<T>* operator->() const { return &round_; }
+    Iterator& operator++() {
+      detail::release_through(*exchange_, round_.number());
+      round_ = Round<T>(*exchange_, round_.number() + 1);
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return round_.number() > last_; }
+
+    Iterator(detail::PartialExchange& exchange, std::uint64_t first, std::uint64_t last)
+        : exchange_(&exchange), round_(exchange, first), last_(last) {}
+
+   private:
+    detail::PartialExchange* exchange_;
+    Round<T> round_;
+    std::uint64_t last_;
+  };
+
+  Iterator begin() const { return {*exchange_, first_, last_}; }
+  std::default_sentinel_t end() const { return {}; }
+  std::size_t size() const { return last_ + 1 - first_; }
+
+  /// The oldest of them, which is the only one unless this rank was late.
+  Round<T> front() const { return {*exchange_, first_}; }
+
+  Rounds(std::shared_ptr<detail::PartialExchange> exchange, std::uint64_t count)
+      : exchange_(std::move(exchange)),
+        first_(detail::rounds_seen(*exchange_) + 1),
+        last_(first_ + count - 1) {}
+  Rounds(Rounds&&) noexcept = default;
+  Rounds& operator=(Rounds&&) = delete;
+  ~Rounds() {
+    if (exchange_) detail::release_through(*exchange_, last_);
+  }
+
+ private:
+  std::shared_ptr<detail::PartialExchange> exchange_;
+  std::uint64_t first_;
+  std::uint64_t last_;
+};
+
+template <typename T = float>
+class PartialAllreduce {
+ public:
+  /// Made by every rank with the same arguments; returns when all live ranks have come.
+  PartialAllreduce(const World& world, std::size_t elements, const PartialOptions& options = {})
+      : exchange_(detail::make_partial(world, elements, data_type<T>, options)) {}
+
+  /// Where this step's values are to be written: memory of the board, so that nothing is
+  /// copied. The address changes from step to step; ask again after each exchange.
+  T* slot() { return static_cast<T*>(detail::writable_slot(*exchange_)); }
+
+  /// Deposits the slot and returns every round since the last call. If there is none yet, waits
+  /// for one. The deposit counts `weight` times in the sum.
+  Rounds<T> exchange(double weight = 1) {
+    start(weight);
+    return wait();
+  }
+  /// The same from the caller's own buffer, with one copy.
+  Rounds<T> exchange(std::span<const T> values, double weight = 1) {
+    start(values, weight);
+    return wait();
+  }
+
+  /// Deposits and returns at once. Any number of deposits may precede a wait().
+  void start(double weight = 1) { detail::deposit_slot(*exchange_, weight); }
+  void start(std::span<const T> values, double weight = 1) {
+    detail::deposit(*exchange_, values.data(), values.size(), weight);
+  }
+  /// Arrives without values: counts for the trigger and adds nothing to the sum.
+  void start_empty() { detail::deposit_nothing(*exchange_); }
+  /// Whether wait() would return at once. Moves a startable round forward, without sleeping.
+  bool ready() { return detail::round_ready(*exchange_); }
+  Rounds<T> wait() { return {exchange_, detail::await_rounds(*exchange_)}; }
+
+  /// For a rank that has no more data: follows the others' rounds, handing each to `apply`,
+  /// until all ranks have finished, and runs one last round that takes everything carried.
+  void finish(const std::function<void(const Round<T>&)>& apply) {
+    detail::begin_finish(*exchange_);
+    while (!detail::finished(*exchange_)) {
+      for (const auto& round : wait()) apply(round);
+    }
+  }
+
+  /// Goes without looking back: the others stop counting on this rank at once. What it has
+  /// deposited is still taken by the next round.
+  void leave() { detail::leave(*exchange_); }
+
+  /// Deposits of this rank that were dropped as too old, up to the last round seen.
+  std::uint64_t dropped() const { return detail::deposits_dropped(*exchange_); }
+  std::size_t size() const { return detail::elements_of(*exchange_); }
+
+ private:
+  std::shared_ptr<detail::PartialExchange> exchange_;
+};
+
+}  // namespace syncopate
