@@ -1,0 +1,69 @@
+# The front door. Each target installs what it needs first; `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+JOBS := $(shell nproc)
+PREFIX ?= /usr/local
+BENCHMARKS ?= allreduce partial group tax
+BENCH_FLAGS ?=
+SOURCES = $$(find include src tests bench examples -name '*.h' -o -name '*.cpp' 2>/dev/null)
+# ThreadSanitizer of GCC 12 cannot run where the kernel randomises more than 28 bits of addresses.
+FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+.PHONY: help
+help: ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+.PHONY: build
+build: ## Build everything into build/release.
+	@tools/setup required
+	cmake --preset release
+	cmake --build --preset release
+
+.PHONY: demo
+demo: build ## A one-minute tour of partial collectives with 8 ranks.
+	build/release/bin/syncopate tour
+
+.PHONY: test
+test: peers build ## Build and run all tests.
+	ctest --preset release --parallel $(JOBS)
+
+.PHONY: bench
+bench: peers build ## Measure against MPI and Gloo; results in build/bench (BENCHMARKS, BENCH_FLAGS).
+	@mkdir -p build/bench
+	@for name in $(BENCHMARKS); do \
+	  build/release/bin/syncopate bench $$name --json build/bench/$$name.json $(BENCH_FLAGS) || exit; \
+	done
+
+.PHONY: format
+format: developer ## Format all sources in place.
+	clang-format -i $(SOURCES)
+
+.PHONY: check
+check: developer ## Check the format, and run clang-tidy over src.
+	clang-format --dry-run -Werror $(SOURCES)
+	cmake --preset release
+	run-clang-tidy -quiet -p build/release '^$(CURDIR)/src/'
+
+.PHONY: sanitize
+sanitize: asan tsan ## Run the tests under address, undefined-behaviour and thread sanitizers.
+
+.PHONY: asan tsan
+asan tsan:
+	@tools/setup required
+	$(FIXED_ADDRESSES) cmake --preset $@
+	$(FIXED_ADDRESSES) cmake --build --preset $@
+	$(FIXED_ADDRESSES) ctest --preset $@ --parallel $(JOBS)
+
+.PHONY: install
+install: build ## Install under PREFIX (default /usr/local).
+	cmake --install build/release --prefix $(PREFIX)
+
+.PHONY: clean
+clean: ## Remove everything that was built.
+	rm -rf build
+
+.PHONY: peers developer
+peers:
+	@tools/setup required peers
+developer:
+	@tools/setup required developer

@@ -1,0 +1,42 @@
+# What `cmake --install` puts where, and how other projects find it: find_package(syncopate)
+# or `pkg-config syncopate`. Both work wherever the installed tree is moved to.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/syncopate)
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set_target_properties(syncopate PROPERTIES VERSION ${PROJECT_VERSION}
+                                           SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+install(TARGETS syncopate EXPORT syncopate-targets
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/syncopate
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+if(TARGET syncopate_cli)
+  file(RELATIVE_PATH bin_to_lib /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(syncopate_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+  install(TARGETS syncopate_cli)
+endif()
+
+install(EXPORT syncopate-targets NAMESPACE syncopate:: DESTINATION ${package_dir})
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/syncopate-config.cmake.in
+  ${PROJECT_BINARY_DIR}/package/syncopate-config.cmake INSTALL_DESTINATION ${package_dir}
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/syncopate-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/syncopate-config.cmake
+              ${PROJECT_BINARY_DIR}/package/syncopate-config-version.cmake
+        DESTINATION ${package_dir})
+
+# A static library needs its own dependencies on the command line of whoever links it.
+get_target_property(library_type syncopate TYPE)
+if(library_type STREQUAL "STATIC_LIBRARY")
+  set(pkgconfig_static_libs " -pthread")
+endif()
+file(RELATIVE_PATH pkgconfig_to_prefix /prefix/${pkgconfig_dir} /prefix)
+string(REGEX REPLACE "/$" "" pkgconfig_to_prefix ${pkgconfig_to_prefix})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/syncopate.pc.in
+               ${PROJECT_BINARY_DIR}/package/syncopate.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/syncopate.pc DESTINATION ${pkgconfig_dir})

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs a build tree under a temporary prefix and moves it, builds main.cpp outside the tree
+# with find_package and with pkg-config, and runs both alone and under `syncopate run`.
+#
+# Usage: run.sh BUILD_DIRECTORY    (CXX names the compiler; default c++)
+set -euo pipefail
+
+build=$(realpath "$1")
+source=$(dirname "$(realpath "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# Moved after the installation: nothing in it may remember where it was put.
+cmake --install "$build" --prefix "$work/first" >/dev/null
+mv first prefix
+prefix=$work/prefix
+pc=$(find "$prefix" -name syncopate.pc)
+[[ -n $pc ]] || fail "syncopate.pc is not installed"
+[[ -x $prefix/bin/syncopate ]] || fail "the syncopate command is not installed"
+[[ -z $(find "$prefix/include" -type f ! -path '*/include/syncopate/*.h') ]] ||
+  fail "something other than the public headers is under include"
+PKG_CONFIG_PATH=$(dirname "$pc")
+LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
+
+mkdir user
+cp "$source"/{main.cpp,CMakeLists.txt} user/
+cmake -S user -B by-cmake -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="${CXX:-c++}" >/dev/null
+cmake --build by-cmake >/dev/null
+
+read -ra flags <<<"$(pkg-config --cflags --libs syncopate)"
+"${CXX:-c++}" -std=c++20 user/main.cpp "${flags[@]}" -o by-pkg-config
+
+for program in by-cmake/uses_syncopate ./by-pkg-config; do
+  output=$("$program")
+  [[ $output == "rank 0 of 1: sum 1, 1 contributors" ]] || fail "$program alone printed: $output"
+
+  output=$("$prefix/bin/syncopate" run -n 3 -- "$program")
+  for rank in 0 1 2; do
+    [[ $(grep -c "rank $rank of 3: sum 6, 3 contributors" <<<"$output") == 1 ]] ||
+      fail "$program under 'syncopate run -n 3' printed: $output"
+  done
+done
+echo "installed, found by find_package and by pkg-config, and ran with 1 and 3 ranks"
