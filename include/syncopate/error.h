@@ -14,6 +14,7 @@ enum class ErrorCode {
   environment,       ///< The launcher's variables or the board they name cannot be used.
   out_of_memory,     ///< The board does not fit into the memory this machine or container allows.
   closed,            ///< The collective was used after finish() or leave().
+  rank_lost,         ///< The rank that this call cannot do without has died.
 };
 
 /// The code as it is written in messages and in docs/errors.md, for example "timeout".

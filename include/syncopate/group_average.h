@@ -20,8 +20,8 @@ struct GroupOptions {
   bool rotate = true;          ///< false keeps the groups of step 0, for comparison.
   Trigger trigger = first();   ///< first() or all(), within the group.
   Grace grace = no_grace();
-  int window = 0;              ///< Steps a rank may lag; 0: synchronise_every, or 8 without it.
-  std::uint64_t seed = 1;      ///< For the rotation where sizes are not powers of two.
+  int window = 0;          ///< Steps a rank may lag; 0: synchronise_every, or 8 without it.
+  std::uint64_t seed = 1;  ///< For the rotation where sizes are not powers of two.
 };
 
 struct GroupReceipt {

@@ -38,6 +38,7 @@ void* writable_slot(PartialExchange&);
 void deposit(PartialExchange&, const void* values, std::size_t elements, double weight);
 void deposit_slot(PartialExchange&, double weight);
 void deposit_nothing(PartialExchange&);
+void offer(PartialExchange&);
 bool round_ready(PartialExchange&);
 /// Waits until a round is there that this rank has not seen; returns how many there are.
 std::uint64_t await_rounds(PartialExchange&);
@@ -154,22 +155,29 @@ class PartialAllreduce {
   /// Deposits the slot and returns every round since the last call. If there is none yet, waits
   /// for one. The deposit counts `weight` times in the sum.
   Rounds<T> exchange(double weight = 1) {
-    start(weight);
+    detail::deposit_slot(*exchange_, weight);
     return wait();
   }
   /// The same from the caller's own buffer, with one copy.
   Rounds<T> exchange(std::span<const T> values, double weight = 1) {
-    start(values, weight);
+    detail::deposit(*exchange_, values.data(), values.size(), weight);
     return wait();
   }
 
   /// Deposits and returns at once. Any number of deposits may precede a wait().
-  void start(double weight = 1) { detail::deposit_slot(*exchange_, weight); }
+  void start(double weight = 1) {
+    detail::deposit_slot(*exchange_, weight);
+    detail::offer(*exchange_);
+  }
   void start(std::span<const T> values, double weight = 1) {
     detail::deposit(*exchange_, values.data(), values.size(), weight);
+    detail::offer(*exchange_);
   }
   /// Arrives without values: counts for the trigger and adds nothing to the sum.
-  void start_empty() { detail::deposit_nothing(*exchange_); }
+  void start_empty() {
+    detail::deposit_nothing(*exchange_);
+    detail::offer(*exchange_);
+  }
   /// Whether wait() would return at once. Moves a startable round forward, without sleeping.
   bool ready() { return detail::round_ready(*exchange_); }
   Rounds<T> wait() { return {exchange_, detail::await_rounds(*exchange_)}; }

@@ -1,0 +1,152 @@
+#include "board/host.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+namespace syncopate::board {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Free cores: long enough to cover a round of small vectors, short against any training step.
+constexpr Eagerness kOnFreeCores{.spin = 100us, .yields = 0};
+/// Oversubscribed: let the others run a few times before paying for a sleep and a wake-up.
+constexpr Eagerness kOversubscribed{.spin = 0us, .yields = 12};
+
+struct ProcessStatus {
+  char state = '?';
+  std::uint64_t started = 0;
+  bool found = false;
+};
+
+ProcessStatus read_status(std::uint32_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return {};
+  // The command name may hold spaces and brackets; the fields start after the last bracket.
+  const std::size_t end = line.rfind(')');
+  if (end == std::string::npos) return {};
+  std::istringstream fields(line.substr(end + 1));
+  ProcessStatus status;
+  fields >> status.state;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  status.found = static_cast<bool>(fields >> status.started);
+  return status;
+}
+
+class ThreadHost : public Host {
+ public:
+  Time now() override {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return Time{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
+
+  void park(Shared<std::uint32_t>& word, std::uint32_t expected, Time until) override {
+    step(Step::park);
+    timespec deadline{.tv_sec = until / 1'000'000'000, .tv_nsec = until % 1'000'000'000};
+    // FUTEX_WAIT_BITSET takes an absolute time, so an early wake-up costs no arithmetic.
+    syscall(SYS_futex, word.address(), FUTEX_WAIT_BITSET, expected,
+            until == kNever ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
+  }
+
+  void wake(Shared<std::uint32_t>& word, int count) override {
+    syscall(SYS_futex, word.address(), FUTEX_WAKE, count, nullptr, nullptr, 0);
+  }
+
+  bool alive(int /*rank*/, const ProcessId& /*process*/) override { return true; }
+
+  std::string describe(const ProcessId& /*process*/) override { return "a thread"; }
+
+  Eagerness eagerness(bool oversubscribed) const override {
+    return oversubscribed ? kOversubscribed : kOnFreeCores;
+  }
+};
+
+class ProcessHost final : public ThreadHost {
+ public:
+  explicit ProcessHost(int ranks) : watches_(ranks) {}
+  ~ProcessHost() override {
+    for (const Watch& watch : watches_) {
+      if (watch.descriptor >= 0) close(watch.descriptor);
+    }
+  }
+  ProcessHost(const ProcessHost&) = delete;
+  ProcessHost& operator=(const ProcessHost&) = delete;
+
+  bool alive(int rank, const ProcessId& process) override {
+    Watch& watch = watches_[rank];
+    if (watch.descriptor < 0 && !watch.unsupported) {
+      watch.descriptor = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
+      if (watch.descriptor < 0 && errno == ESRCH) return false;
+      if (watch.descriptor < 0) watch.unsupported = true;
+      // Opened by number: make sure that the number still means the same process.
+      if (read_status(process.pid).started != process.started) return false;
+    }
+    if (watch.descriptor >= 0) {
+      pollfd ended{.fd = watch.descriptor, .events = POLLIN, .revents = 0};
+      return poll(&ended, 1, 0) <= 0;
+    }
+    const ProcessStatus status = read_status(process.pid);
+    return status.found && status.started == process.started && status.state != 'Z' &&
+           status.state != 'X';
+  }
+
+  std::string describe(const ProcessId& process) override {
+    std::string text = "pid " + std::to_string(process.pid);
+    const char state = read_status(process.pid).state;
+    if (state == 'T' || state == 't') text += ", stopped";
+    return text;
+  }
+
+ private:
+  struct Watch {
+    int descriptor = -1;
+    bool unsupported = false;  ///< No pidfd on this kernel: ask /proc each time.
+  };
+  std::vector<Watch> watches_;
+};
+
+/// cgroup v2, then v1.
+int read_quota() {
+  double quota = 0;
+  double period = 0;
+  std::string first;
+  if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> first >> period && first != "max") {
+    quota = std::atof(first.c_str());
+  } else if (std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); v1 >> quota) {
+    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
+  }
+  if (quota <= 0 || period <= 0) return INT_MAX;
+  return std::max(1, static_cast<int>(std::lround(quota / period)));
+}
+
+}  // namespace
+
+std::unique_ptr<Host> make_process_host(int ranks) { return std::make_unique<ProcessHost>(ranks); }
+
+std::unique_ptr<Host> make_thread_host() { return std::make_unique<ThreadHost>(); }
+
+ProcessId this_process() {
+  const auto pid = static_cast<std::uint32_t>(getpid());
+  return {.pid = pid, .started = read_status(pid).started};
+}
+
+int quota_cores() {
+  static const int cores = read_quota();  // A container's limits do not change under way.
+  return cores;
+}
+
+}  // namespace syncopate::board

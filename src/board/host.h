@@ -1,0 +1,58 @@
+// What a rank needs from the machine: a clock, a way to sleep until a word changes, and news
+// of who is alive. The real one asks the kernel; tests have one with a clock of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "board/shared.h"
+
+namespace syncopate::board {
+
+using Duration = std::chrono::nanoseconds;
+/// Nanoseconds on a clock that all ranks of the machine share and that never goes back.
+using Time = std::int64_t;
+
+inline constexpr Time kNever = INT64_MAX;
+
+/// A process, told apart from a later one with the same number.
+struct ProcessId {
+  std::uint32_t pid = 0;
+  std::uint64_t started = 0;  ///< In clock ticks since the machine booted.
+};
+
+/// How long to look before sleeping. On free cores a short spin saves two system calls; on
+/// oversubscribed ones it only takes the core from the rank that is waited for.
+struct Eagerness {
+  Duration spin{0};
+  int yields = 0;
+};
+
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  virtual Time now() = 0;
+  /// Sleeps while `word` is `expected`, but not past `until`. May return early.
+  virtual void park(Shared<std::uint32_t>& word, std::uint32_t expected, Time until) = 0;
+  /// Wakes up to `count` ranks that sleep on `word`.
+  virtual void wake(Shared<std::uint32_t>& word, int count) = 0;
+  /// Whether the process that holds seat `rank` still runs (a stopped one does).
+  virtual bool alive(int rank, const ProcessId& process) = 0;
+  /// "pid 4711, stopped", for messages.
+  virtual std::string describe(const ProcessId& process) = 0;
+  virtual Eagerness eagerness(bool oversubscribed) const = 0;
+};
+
+std::unique_ptr<Host> make_process_host(int ranks);
+/// For ranks that are threads of one process: they live as long as it does.
+std::unique_ptr<Host> make_thread_host();
+
+ProcessId this_process();
+
+/// Cores that a container's quota allows at once; a large number without a quota.
+int quota_cores();
+
+}  // namespace syncopate::board

@@ -1,0 +1,34 @@
+// The launcher's side of a board: makes the shared memory in which the ranks of one machine
+// meet, tells where it is, and notes which ranks' processes have ended. The memory has no name
+// in any file system; it is gone when the last process that uses it is gone.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace syncopate::board {
+
+/// Variables that tell a process its place; World::from_environment() reads them.
+inline constexpr const char* kRankVariable = "SYNCOPATE_RANK";
+inline constexpr const char* kRanksVariable = "SYNCOPATE_RANKS";
+inline constexpr const char* kBoardVariable = "SYNCOPATE_BOARD";
+inline constexpr const char* kTimeoutVariable = "SYNCOPATE_TIMEOUT";  // seconds, a decimal number
+
+class Meeting {
+ public:
+  explicit Meeting(int ranks);
+  ~Meeting();
+
+  /// The value for SYNCOPATE_BOARD: a path that is good while this process lives.
+  std::string address() const;
+
+  /// The process started for `rank` has ended. Without this a rank that ended before it joined
+  /// would be waited for.
+  void gone(int rank);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace syncopate::board

@@ -1,0 +1,370 @@
+#include "board/partial_board.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace syncopate::board {
+namespace {
+
+constexpr int kNoSlot = -1;
+constexpr int kNoBuffer = -1;
+/// From here on it pays to look up exactly which result was freed last, to reuse its memory.
+constexpr std::size_t kWorthReusing = 16 << 10;
+
+}  // namespace
+
+struct PartialBoard::Parts {
+  Layout layout;
+  std::size_t hot, control, words, standings, lines, ring, slots, slot_bytes;
+  Chunking chunking;
+
+  explicit Parts(const PartialShape& shape)
+      : hot(layout.add(sizeof(Hot))),
+        control(layout.add(sizeof(Control))),
+        words(layout.add(shape.ranks * sizeof(Shared<std::uint64_t>))),
+        standings(layout.add(shape.ranks)),
+        lines(layout.add(shape.ranks * sizeof(Line))),
+        ring(layout.add(shape.ring() * sizeof(Shared<std::uint64_t>))),
+        chunking(Chunking::of(shape.elements, shape.type, shape.ranks)) {
+    Layout one;
+    one.add(sizeof(Note) + shape.elements * size_of(shape.type));
+    slot_bytes = one.size();
+    slots = layout.add(slot_bytes * shape.ranks * kSlots);
+  }
+};
+
+std::size_t PartialShape::bytes() const {
+  const PartialBoard::Parts parts(*this);
+  return Reduction::extend(parts.layout, ranks, buffers(), parts.chunking, type).size();
+}
+
+std::size_t PartialShape::smallest_bytes() const { return (ranks + 1) * elements * size_of(type); }
+
+PartialBoard::PartialBoard(std::byte* memory, const PartialShape& shape, Roster& roster, Host& host)
+    : PartialBoard(memory, shape, Parts(shape), roster, host) {}
+
+PartialBoard::PartialBoard(std::byte* memory, const PartialShape& shape, const Parts& parts,
+                           Roster& roster, Host& host)
+    : shape_(shape),
+      roster_(roster),
+      host_(host),
+      hot_(reinterpret_cast<Hot*>(memory + parts.hot)),
+      control_(reinterpret_cast<Control*>(memory + parts.control)),
+      words_(reinterpret_cast<Shared<std::uint64_t>*>(memory + parts.words)),
+      standings_(reinterpret_cast<Shared<std::uint8_t>*>(memory + parts.standings)),
+      lines_(reinterpret_cast<Line*>(memory + parts.lines)),
+      ring_(reinterpret_cast<Shared<std::uint64_t>*>(memory + parts.ring)),
+      slots_(memory + parts.slots),
+      slot_bytes_(parts.slot_bytes),
+      reduction_(memory, parts.layout, shape.buffers(), parts.chunking, shape.type, roster),
+      contributors_((shape.ranks + 63) / 64),
+      reporters_((shape.ranks + 63) / 64) {
+  terms_.reserve(shape.ranks);
+}
+
+void PartialBoard::begin_after(RoundNumber last) {
+  control_->attempt.note(AttemptWord{.round = last}.pack());
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    words_[rank].note(DecideWord{.decided = last}.pack());
+    lines_[rank].seen.note(last);
+  }
+  hot_->published.release(last);
+}
+
+std::byte* PartialBoard::slot_head(int rank, int slot) const {
+  return slots_ + (std::size_t(rank) * kSlots + slot) * slot_bytes_;
+}
+
+int PartialBoard::free_slot(const DecideWord& word, int avoid) const {
+  // A taken slot is read until its round is published.
+  const bool taken_is_free = word.taken != 0 && published() >= word.decided;
+  // The slot used last is the one in the caches.
+  if (taken_is_free && word.taken - 1 != avoid && word.taken != word.deposit) return word.taken - 1;
+  for (int slot = 0; slot < kSlots; ++slot) {
+    if (slot == avoid || slot == word.deposit - 1) continue;
+    if (slot == word.taken - 1 && !taken_is_free) continue;
+    return slot;
+  }
+  return kNoSlot;
+}
+
+int PartialBoard::writable_slot() const {
+  return free_slot(DecideWord::unpack(words_[roster_.rank()].load()), kNoSlot);
+}
+
+bool PartialBoard::too_old(RoundNumber base, RoundNumber taken_in) const {
+  return taken_in - 1 - base >= shape_.younger_than;
+}
+
+void PartialBoard::merge(int older, int fresh, int into) {
+  step(Step::merge);
+  const int me = roster_.rank();
+  const Note& old_note = note(me, older);
+  const Note& new_note = note(me, fresh);
+  Note& merged = note(me, into);
+  const Term terms[] = {
+      {.values = slot_values(me, older), .weight = old_note.factor.peek()},
+      {.values = slot_values(me, fresh), .weight = new_note.factor.peek()},
+  };
+  weighted_sum(shape_.type, shape_.elements, terms, 1, slot_values(me, into));
+  merged.factor.note(1);
+  merged.weight.note(old_note.weight.peek() + new_note.weight.peek());
+  merged.base.note(std::min(old_note.base.peek(), new_note.base.peek()));
+  merged.arrived.note(new_note.arrived.peek());
+  merged.dropped.note(old_note.dropped.peek() + new_note.dropped.peek());
+  merged.has_values.note(1);
+}
+
+bool PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) {
+  const int me = roster_.rank();
+  Note& fresh = note(me, slot);
+  fresh.factor.note(weight);
+  fresh.weight.note(weight);
+  fresh.base.note(base);
+  fresh.arrived.note(now);
+  fresh.has_values.note(1);
+  std::uint64_t value = words_[me].load();
+  for (;;) {
+    const auto word = DecideWord::unpack(value);
+    // The next decision about this rank takes whatever lies here: its round is known.
+    if (too_old(base, word.decided + 1)) {
+      ++dropped_;
+      ++unreported_;
+      return false;
+    }
+    fresh.dropped.note(unreported_);
+    int put = slot;
+    if (const int older = word.deposit - 1; older != kNoSlot) {
+      // What lies here stays here until the sum can take its place, so that a rank that dies
+      // in between takes nothing with it.
+      if (note(me, older).has_values.peek() != 0) {
+        put = free_slot(word, slot);
+        merge(older, slot, put);
+      } else {
+        fresh.dropped.note(unreported_ + note(me, older).dropped.peek());
+      }
+    }
+    step(Step::deposit);
+    DecideWord desired = word;
+    desired.deposit = put + 1;
+    if (words_[me].replace(value, desired.pack())) {
+      unreported_ = 0;
+      return true;
+    }
+  }
+}
+
+void PartialBoard::arrive(RoundNumber base, Time now) {
+  const int me = roster_.rank();
+  std::uint64_t value = words_[me].load();
+  for (;;) {
+    const auto word = DecideWord::unpack(value);
+    if (word.deposit != 0) return;
+    const int slot = free_slot(word, kNoSlot);
+    Note& empty = note(me, slot);
+    empty.base.note(base);
+    empty.arrived.note(now);
+    empty.dropped.note(unreported_);
+    empty.has_values.note(0);
+    step(Step::deposit);
+    DecideWord desired = word;
+    desired.deposit = slot + 1;
+    if (words_[me].replace(value, desired.pack())) {
+      unreported_ = 0;
+      return;
+    }
+  }
+}
+
+int PartialBoard::buffer_of(RoundNumber round) const {
+  const auto entry = AttemptWord::unpack(ring_[round % shape_.ring()].load());
+  return entry.round == round && round > 0 ? entry.buffer : kNoBuffer;
+}
+
+void PartialBoard::release_through(RoundNumber round) {
+  Line& line = lines_[roster_.rank()];
+  if (round <= line.seen.peek()) return;
+  step(Step::release);
+  line.seen.store(round);
+  if (hot_->blocked.load() == 0) return;
+  hot_->blocked.store(0);
+  signal();
+}
+
+void PartialBoard::set_standing(Standing standing) {
+  standings_[roster_.rank()].store(static_cast<std::uint8_t>(standing));
+  signal();
+}
+
+bool PartialBoard::anybody_waits() const {
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (lines_[rank].waiting.load() != 0) return true;
+  }
+  return false;
+}
+
+Time PartialBoard::open_since(RoundNumber round, Time now) {
+  // A tag of the round and microseconds, both cut short: a difference of times is all we need.
+  constexpr int kTimeBits = 44;
+  constexpr std::uint64_t kMask = (std::uint64_t{1} << kTimeBits) - 1;
+  const std::uint64_t tag = round << kTimeBits;
+  const std::uint64_t microseconds = std::uint64_t(now) / 1000 & kMask;
+  std::uint64_t value = control_->opened.load();
+  while ((value & ~kMask) != tag) {
+    if (control_->opened.replace(value, tag | microseconds)) return now;
+  }
+  const std::uint64_t ago = (microseconds - (value & kMask)) & kMask;
+  // Another rank's look at the clock may be a moment later than ours.
+  return ago > kMask / 2 ? now : now - Time(ago) * 1000;
+}
+
+RoundNumber PartialBoard::slowest() {
+  RoundNumber minimum = published();
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (standing(rank) == Standing::left || !roster_.expected(rank)) continue;
+    minimum = std::min(minimum, lines_[rank].seen.load());
+  }
+  slowest_ = std::max(slowest_, minimum);
+  return slowest_;
+}
+
+bool PartialBoard::window_allows(RoundNumber round) {
+  const auto window = static_cast<RoundNumber>(shape_.window);
+  return slowest_ + window >= round || slowest() + window >= round;
+}
+
+int PartialBoard::free_buffer(RoundNumber published_round, int avoid) {
+  std::uint64_t busy[(1024 + 63) / 64] = {};
+  const auto take = [&](int buffer) { busy[buffer / 64] |= std::uint64_t{1} << (buffer % 64); };
+  const bool suspicious = control_->abandoned.load() != 0;
+  const auto usable = [&](int buffer) {
+    if ((busy[buffer / 64] >> (buffer % 64) & 1) != 0) return false;
+    return !suspicious || !reduction_.in_use(buffer);
+  };
+  if (avoid != kNoBuffer) take(avoid);
+  for (RoundNumber round = slowest_ + 1; round <= published_round; ++round) {
+    if (const int buffer = buffer_of(round); buffer != kNoBuffer) take(buffer);
+  }
+  // The one freed last is the one in the caches, and keeps the memory in use small.
+  if (const int buffer = buffer_of(slowest_); buffer != kNoBuffer && usable(buffer)) return buffer;
+  for (int buffer = 0; buffer < shape_.buffers(); ++buffer) {
+    if (usable(buffer)) return buffer;
+  }
+  return kNoBuffer;
+}
+
+bool PartialBoard::start(RoundNumber round, bool last) {
+  step(Step::start);
+  std::uint64_t value = control_->attempt.load();
+  if (AttemptWord::unpack(value).round != round - 1 || published() != round - 1) return false;
+  if (shape_.elements * size_of(shape_.type) >= kWorthReusing) slowest();
+  int buffer = free_buffer(round - 1, kNoBuffer);
+  if (buffer == kNoBuffer) {
+    slowest();
+    buffer = free_buffer(round - 1, kNoBuffer);
+  }
+  if (buffer == kNoBuffer) return false;
+  return control_->attempt.replace(
+      value, AttemptWord{.round = round, .last = last, .buffer = buffer}.pack());
+}
+
+void PartialBoard::retry(AttemptWord given_up) {
+  step(Step::retry);
+  control_->abandoned.store(1);
+  slowest();
+  const int buffer = free_buffer(given_up.round - 1, given_up.buffer);
+  if (buffer == kNoBuffer) return;
+  std::uint64_t value = given_up.pack();
+  const AttemptWord next{.round = given_up.round, .last = given_up.last, .buffer = buffer};
+  if (control_->attempt.replace(value, next.pack())) signal();
+}
+
+bool PartialBoard::decide(RoundNumber round) {
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    std::uint64_t value = words_[rank].load();
+    for (;;) {
+      const auto word = DecideWord::unpack(value);
+      if (word.decided > round) return false;
+      if (word.decided == round) break;
+      step(Step::decide);
+      const DecideWord decided{.decided = round, .taken = word.deposit, .deposit = 0};
+      if (words_[rank].replace(value, decided.pack())) break;
+    }
+  }
+  return true;
+}
+
+bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) {
+  terms_.clear();
+  std::fill(contributors_.begin(), contributors_.end(), 0);
+  std::fill(reporters_.begin(), reporters_.end(), 0);
+  header = {.round = attempt.round, .last = attempt.last};
+  Time newest = 0;
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const auto word = DecideWord::unpack(words_[rank].load());
+    if (word.decided != attempt.round) return false;
+    if (word.taken == 0) continue;
+    const std::uint64_t bit = std::uint64_t{1} << (rank % 64);
+    const Note& deposit = note(rank, word.taken - 1);
+    if (const std::uint64_t dropped = deposit.dropped.peek(); dropped > 0) {
+      header.dropped += dropped;
+      reporters_[rank / 64] |= bit;
+    }
+    if (deposit.arrived.peek() >= newest) {
+      newest = deposit.arrived.peek();
+      header.newest = rank;
+    }
+    if (deposit.has_values.peek() == 0) continue;
+    contributors_[rank / 64] |= bit;
+    header.weight += deposit.weight.peek();
+    header.staleness = std::max(header.staleness, attempt.round - 1 - deposit.base.peek());
+    terms_.push_back(
+        {.values = slot_values(rank, word.taken - 1), .weight = deposit.factor.peek()});
+  }
+  double divisor = 1;
+  if (shape_.scale == Scale::ranks) divisor = shape_.ranks;
+  if (shape_.scale == Scale::contributors) divisor = static_cast<double>(terms_.size());
+  if (shape_.scale == Scale::weight) divisor = header.weight;
+  job = {.round = attempt.round,
+         .buffer = attempt.buffer,
+         .attempt = &control_->attempt,
+         .attempt_value = attempt.pack(),
+         .terms = terms_,
+         .scale = divisor > 0 ? 1 / divisor : 1,
+         .header = &header,
+         .contributors = contributors_,
+         .reporters = reporters_};
+  return true;
+}
+
+Reduction::Outcome PartialBoard::help() {
+  const AttemptWord now = attempt();
+  if (now.round <= published()) return Reduction::Outcome::over;
+  if (buffer_of(now.round) != kNoBuffer) {
+    advance(now.round);
+    return Reduction::Outcome::complete;
+  }
+  Job job;
+  ResultHeader header;
+  if (!decide(now.round) || !collect(now, job, header)) return Reduction::Outcome::over;
+  const Reduction::Outcome outcome = reduction_.help(job);
+  if (outcome == Reduction::Outcome::complete) publish(now);
+  return outcome;
+}
+
+void PartialBoard::publish(AttemptWord attempt) {
+  step(Step::publish);
+  Shared<std::uint64_t>& entry = ring_[attempt.round % shape_.ring()];
+  std::uint64_t value = entry.load();
+  // If this fails, another attempt at the same round was published first.
+  if (AttemptWord::unpack(value).round < attempt.round) entry.replace(value, attempt.pack());
+  advance(attempt.round);
+}
+
+void PartialBoard::advance(RoundNumber round) {
+  step(Step::advance);
+  RoundNumber before = round - 1;
+  if (hot_->published.replace(before, round)) signal();
+}
+
+}  // namespace syncopate::board

@@ -1,0 +1,181 @@
+// The board of a partial allreduce: each rank's slots and decide word, the running round, and
+// the results that ranks have not seen yet. This is the mechanism; when a round starts is
+// decided above it (src/collective), by rules that know nothing of memory (src/round).
+//
+// The life of a round t, every step of which any rank may perform:
+//   start    the attempt word goes from round t−1 to round t with a free result buffer
+//   decide   every rank's word goes from decided t−1 to decided t; deposits are taken
+//   reduce   chunks of the buffer are claimed and written (Reduction)
+//   publish  the ring entry of t gets the buffer; then the counter of published rounds follows
+// No step waits for the rank that performed the one before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "board/event.h"
+#include "board/host.h"
+#include "board/layout.h"
+#include "board/reduction.h"
+#include "board/roster.h"
+#include "board/words.h"
+#include "syncopate/policy.h"
+#include "syncopate/types.h"
+
+namespace syncopate::board {
+
+struct PartialShape {
+  std::size_t elements = 0;
+  DataType type = DataType::float32;
+  int ranks = 1;
+  int window = 8;
+  Scale scale = Scale::ranks;
+  std::uint64_t younger_than = LatePolicy::forever;
+
+  std::size_t bytes() const;
+  /// Bytes that are touched when no rank is ever late.
+  std::size_t smallest_bytes() const;
+  int buffers() const { return window + kSpareBuffers; }
+  int ring() const { return window + 2; }
+
+  /// One for the running round, and two for attempts that somebody stopped may still write to.
+  static constexpr int kSpareBuffers = 3;
+};
+
+/// How a rank takes part in the rounds of one collective.
+enum class Standing : std::uint8_t {
+  active,     // makes deposits; triggers count on it
+  finishing,  // has no more data, but follows the rounds to the end
+  left,       // went: nothing waits for it
+};
+
+class PartialBoard {
+ public:
+  static constexpr int kSlots = 4;  ///< Written, deposited, read by a round, and a merged one.
+
+  PartialBoard(std::byte* memory, const PartialShape& shape, Roster& roster, Host& host);
+
+  /// Makes round `last + 1` the first. For tests, before anybody uses the board.
+  void begin_after(RoundNumber last);
+
+  // The owner's side.
+  int writable_slot() const;
+  void* slot(int index) const { return slot_values(roster_.rank(), index); }
+  /// Puts the values in `slot` on the board, together with what is still there. `base` is the
+  /// last round that the model they were computed on has seen. Returns false if the policy
+  /// drops them as too old.
+  bool deposit(int slot, double weight, RoundNumber base, Time now);
+  /// Arrives without values.
+  void arrive(RoundNumber base, Time now);
+  /// Deposits of this rank that were dropped so far.
+  std::uint64_t dropped() const { return dropped_; }
+
+  // Results.
+  RoundNumber published() const { return hot_->published.load(); }
+  /// The result of a round that is published and that this rank has not released.
+  int buffer_of(RoundNumber round) const;
+  const Reduction& results() const { return reduction_; }
+  RoundNumber seen() const { return lines_[roster_.rank()].seen.peek(); }
+  RoundNumber seen(int rank) const { return lines_[rank].seen.load(); }
+  void release_through(RoundNumber round);
+
+  // Who is here.
+  bool has_deposit(int rank) const { return DecideWord::unpack(words_[rank].load()).deposit != 0; }
+  Standing standing(int rank) const { return static_cast<Standing>(standings_[rank].load()); }
+  void set_standing(Standing standing);
+  /// Whether rounds may be waited for on this rank's account.
+  bool counts(int rank) const {
+    return standing(rank) == Standing::active && roster_.expected(rank);
+  }
+  void set_waiting(bool waiting) { lines_[roster_.rank()].waiting.store(waiting ? 1 : 0); }
+  bool anybody_waits() const;
+  void note_step_time(Duration time) { lines_[roster_.rank()].step_time.note(time.count()); }
+  Duration step_time(int rank) const { return Duration(lines_[rank].step_time.peek()); }
+
+  /// When the trigger of `round` was first seen to hold; notes `now` if nobody has seen it.
+  Time open_since(RoundNumber round, Time now);
+
+  // Rounds.
+  AttemptWord attempt() const { return AttemptWord::unpack(control_->attempt.load()); }
+  /// Whether every rank that counts has seen `round − window`.
+  bool window_allows(RoundNumber round);
+  /// Starts `round`; false if it was started by another or no buffer is free.
+  bool start(RoundNumber round, bool last);
+  /// Does what can be done for the running round. `pending` means others hold chunks of it.
+  Reduction::Outcome help();
+  /// Gives up on the running attempt and starts another on a fresh buffer, if there is one.
+  void retry(AttemptWord given_up);
+
+  // News.
+  Event& event() { return hot_->event; }
+  void signal() { hot_->event.signal(host_); }
+  void signal_helpers(int count) { hot_->event.signal(host_, count); }
+  void set_blocked() { hot_->blocked.store(1); }
+
+ private:
+  struct alignas(128) Hot {  ///< Read by every waiting rank.
+    Shared<RoundNumber> published;
+    Event event;
+    Shared<std::uint32_t> blocked;  ///< Somebody waits for a rank to release results.
+  };
+  struct alignas(128) Control {  ///< Touched by those who run rounds.
+    Shared<std::uint64_t> attempt;
+    Shared<std::uint64_t> opened;     ///< When the trigger of which round was seen to hold.
+    Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
+  };
+  struct alignas(64) Line {  ///< One per rank.
+    Shared<RoundNumber> seen;
+    Shared<std::uint32_t> waiting;
+    Shared<std::int64_t> step_time;
+  };
+  struct alignas(64) Note {  ///< What goes with a deposit; frozen while it is on the board.
+    Shared<double> factor;   ///< How often the values count in the sum.
+    Shared<double> weight;   ///< What they add to the total weight.
+    Shared<RoundNumber> base;
+    Shared<Time> arrived;
+    Shared<std::uint64_t> dropped;  ///< Deposits dropped since this rank's last report.
+    Shared<std::uint32_t> has_values;
+  };
+  struct Parts;  ///< Where everything lies.
+  friend struct PartialShape;
+
+  PartialBoard(std::byte* memory, const PartialShape& shape, const Parts& parts, Roster& roster,
+               Host& host);
+  std::byte* slot_head(int rank, int slot) const;
+  Note& note(int rank, int slot) const { return *reinterpret_cast<Note*>(slot_head(rank, slot)); }
+  void* slot_values(int rank, int slot) const { return slot_head(rank, slot) + sizeof(Note); }
+  int free_slot(const DecideWord& word, int avoid) const;
+  void merge(int older, int fresh, int into);
+  bool too_old(RoundNumber base, RoundNumber taken_in) const;
+
+  RoundNumber slowest();
+  int free_buffer(RoundNumber published_round, int avoid);
+  bool decide(RoundNumber round);
+  bool collect(AttemptWord attempt, Job& job, ResultHeader& header);
+  void publish(AttemptWord attempt);
+  void advance(RoundNumber round);
+
+  PartialShape shape_;
+  Roster& roster_;
+  Host& host_;
+  Hot* hot_;
+  Control* control_;
+  Shared<std::uint64_t>* words_;     ///< A decide word per rank, packed.
+  Shared<std::uint8_t>* standings_;  ///< Packed: read often, written twice.
+  Line* lines_;
+  Shared<std::uint64_t>* ring_;
+  std::byte* slots_;
+  std::size_t slot_bytes_;
+  Reduction reduction_;
+
+  std::uint64_t dropped_ = 0;
+  std::uint64_t unreported_ = 0;
+  RoundNumber slowest_ = 0;  ///< A bound from below on what every rank has seen.
+  std::vector<Term> terms_;
+  std::vector<std::uint64_t> contributors_;
+  std::vector<std::uint64_t> reporters_;
+};
+
+}  // namespace syncopate::board

@@ -1,0 +1,174 @@
+#include "board/reduction.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace syncopate::board {
+namespace {
+
+using Phase = ChunkWord::Phase;
+
+/// Below this one rank is faster alone than two that have to agree.
+constexpr std::size_t kSmallestChunk = 8 << 10;
+/// Above this a chunk of every rank would no longer be in the caches at once, and a helper
+/// that is interrupted would hold up more than it must.
+constexpr std::size_t kLargestChunk = 256 << 10;
+/// From here on results are written around the caches: they would only push out the inputs.
+constexpr std::size_t kStreamingFrom = 8 << 20;
+/// A chunk word has a cache line for itself, because each is claimed by another rank.
+constexpr std::size_t kWordStride = 64;
+
+std::size_t round_up(std::size_t value, std::size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+std::size_t head_size(int ranks) {
+  return sizeof(ResultHeader) + 2 * ((ranks + 63) / 64) * sizeof(std::uint64_t);
+}
+
+}  // namespace
+
+Chunking Chunking::of(std::size_t elements, DataType type, int ranks) {
+  const std::size_t size = size_of(type);
+  // Test builds cut small, so that vectors of a few elements already have several chunks.
+  const std::size_t smallest = kStepped ? 2 * size : kSmallestChunk;
+  const std::size_t share = round_up(elements * size / std::max(ranks, 1), smallest);
+  const std::size_t chunk = std::clamp(share, smallest, std::max(smallest, kLargestChunk)) / size;
+  const auto count = static_cast<int>(std::max<std::size_t>(1, (elements + chunk - 1) / chunk));
+  return {.elements = elements, .chunk = chunk, .count = count};
+}
+
+Layout Reduction::extend(Layout layout, int ranks, int buffers, const Chunking& chunking,
+                         DataType type) {
+  layout.add(buffers * chunking.count * kWordStride);
+  for (int buffer = 0; buffer < buffers; ++buffer) layout.add(head_size(ranks));
+  for (int buffer = 0; buffer < buffers; ++buffer) layout.add(chunking.elements * size_of(type));
+  return layout;
+}
+
+Reduction::Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
+                     DataType type, const Roster& roster)
+    : head_bytes_(round_up(head_size(roster.ranks()), Layout::kUnit)),
+      value_bytes_(round_up(chunking.elements * size_of(type), Layout::kUnit)),
+      buffers_(buffers),
+      chunking_(chunking),
+      type_(type),
+      roster_(roster) {
+  Layout layout = start;
+  words_ = memory + layout.add(buffers * chunking.count * kWordStride);
+  heads_ = memory + layout.add(buffers * head_bytes_);
+  values_ = memory + layout.add(buffers * value_bytes_);
+}
+
+Shared<std::uint64_t>& Reduction::chunk_word(int buffer, int chunk) const {
+  return *reinterpret_cast<Shared<std::uint64_t>*>(
+      words_ + (std::size_t(buffer) * chunking_.count + chunk) * kWordStride);
+}
+
+std::byte* Reduction::head(int buffer) const { return heads_ + buffer * head_bytes_; }
+
+const ResultHeader& Reduction::header(int buffer) const {
+  return *reinterpret_cast<const ResultHeader*>(head(buffer));
+}
+
+std::span<std::uint64_t> Reduction::bits(int buffer, int set) const {
+  const std::size_t words = (roster_.ranks() + 63) / 64;
+  return {reinterpret_cast<std::uint64_t*>(head(buffer) + sizeof(ResultHeader)) + set * words,
+          words};
+}
+
+std::span<const std::uint64_t> Reduction::contributors(int buffer) const { return bits(buffer, 0); }
+
+std::span<const std::uint64_t> Reduction::reporters(int buffer) const { return bits(buffer, 1); }
+
+void* Reduction::values(int buffer) const { return values_ + buffer * value_bytes_; }
+
+bool Reduction::in_use(int buffer) const {
+  for (int chunk = 0; chunk < chunking_.count; ++chunk) {
+    const auto word = ChunkWord::unpack(chunk_word(buffer, chunk).load());
+    if (word.phase == Phase::claimed && !roster_.dead(word.rank)) return true;
+  }
+  return false;
+}
+
+bool Reduction::holds_chunk(int buffer, int rank) const {
+  for (int chunk = 0; chunk < chunking_.count; ++chunk) {
+    const auto word = ChunkWord::unpack(chunk_word(buffer, chunk).load());
+    if (word.phase == Phase::claimed && word.rank == rank) return true;
+  }
+  return false;
+}
+
+Reduction::Outcome Reduction::help(const Job& job) {
+  const int count = chunking_.count;
+  // Helpers begin at different places, so that they seldom want the same chunk.
+  const int first = static_cast<int>(std::int64_t{roster_.rank()} * count / roster_.ranks());
+  bool pending = false;
+  for (int i = 0; i < count; ++i) {
+    const int chunk = (first + i) % count;
+    Shared<std::uint64_t>& shared = chunk_word(job.buffer, chunk);
+    std::uint64_t value = shared.load();
+    for (;;) {
+      const auto word = ChunkWord::unpack(value);
+      if (word.round > job.round) return Outcome::over;
+      if (word.round == job.round && word.phase == Phase::done) break;
+      if (word.phase == Phase::claimed && !roster_.dead(word.rank)) {
+        pending = true;
+        break;
+      }
+      step(Step::claim);
+      const ChunkWord mine{.round = job.round, .phase = Phase::claimed, .rank = roster_.rank()};
+      if (!shared.replace(value, mine.pack())) continue;
+      if (job.attempt->load() != job.attempt_value) {
+        // The attempt ended between our look at it and the claim: let go, unwritten.
+        shared.store(ChunkWord{.round = job.round, .phase = Phase::idle, .rank = 0}.pack());
+        return Outcome::over;
+      }
+      write(job, chunk);
+      step(Step::done);
+      // Sequentially consistent: of two helpers that finish at once, one must see both done.
+      shared.store(ChunkWord{.round = job.round, .phase = Phase::done, .rank = 0}.pack());
+      break;
+    }
+  }
+  if (!pending) return Outcome::complete;
+  // Whoever finishes last must see that all are done, whichever chunk was pending before.
+  for (int chunk = 0; chunk < count; ++chunk) {
+    const auto word = ChunkWord::unpack(chunk_word(job.buffer, chunk).load());
+    if (word.round > job.round) return Outcome::over;
+    if (word.round != job.round || word.phase != Phase::done) return Outcome::pending;
+  }
+  return Outcome::complete;
+}
+
+void Reduction::write(const Job& job, int chunk) const {
+  if (chunk == 0) {
+    std::memcpy(head(job.buffer), job.header, sizeof(ResultHeader));
+    std::copy(job.contributors.begin(), job.contributors.end(), bits(job.buffer, 0).begin());
+    std::copy(job.reporters.begin(), job.reporters.end(), bits(job.buffer, 1).begin());
+  }
+  const std::size_t begin = chunk * chunking_.chunk;
+  const std::size_t end = std::min(begin + chunking_.chunk, chunking_.elements);
+  const std::size_t size = size_of(type_);
+  const auto reduce = [&](std::size_t from, std::size_t to) {
+    Term terms[kMaxRanks];
+    for (std::size_t i = 0; i < job.terms.size(); ++i) {
+      terms[i] = {.values = static_cast<const std::byte*>(job.terms[i].values) + from * size,
+                  .weight = job.terms[i].weight};
+    }
+    weighted_sum(type_, to - from, {terms, job.terms.size()}, job.scale,
+                 static_cast<std::byte*>(values(job.buffer)) + from * size,
+                 chunking_.elements * size >= kStreamingFrom ? Store::streaming : Store::cached);
+  };
+  if constexpr (kStepped) {
+    // A helper can be stopped in the middle of a chunk: let tests do so.
+    const std::size_t middle = begin + (end - begin) / 2;
+    reduce(begin, middle);
+    step(Step::reduce);
+    reduce(middle, end);
+  } else if (begin < end) {
+    reduce(begin, end);
+  }
+}
+
+}  // namespace syncopate::board

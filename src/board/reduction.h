@@ -1,0 +1,101 @@
+// Turns taken deposits into one result, by as many helpers as there are, any of which may be
+// stopped or die at any instruction.
+//
+// A result is computed chunk by chunk. A helper claims a chunk, makes sure that the attempt is
+// still the current one, writes the chunk and marks it done. While a chunk is claimed nobody
+// else writes to it, in this round or a later one; only a dead helper's chunk is taken over.
+// So a helper that slept through everything can wake and write without harm: either its round
+// is still running, or it writes into a buffer that was abandoned and is not in use until the
+// helper has let go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "board/kernel.h"
+#include "board/layout.h"
+#include "board/roster.h"
+#include "board/shared.h"
+#include "board/words.h"
+#include "syncopate/types.h"
+
+namespace syncopate::board {
+
+/// What a result says about itself. Written with the first chunk, under its claim.
+struct ResultHeader {
+  RoundNumber round = 0;
+  double weight = 0;            ///< Total weight in the sum.
+  std::uint64_t staleness = 0;  ///< The largest among the contributions.
+  std::uint64_t dropped = 0;    ///< Deposits that ranks report as dropped.
+  std::int32_t newest = -1;     ///< The contributor that came last.
+  bool last = false;
+};
+
+/// How a vector is cut into chunks.
+struct Chunking {
+  std::size_t elements = 0;  ///< Of the whole vector.
+  std::size_t chunk = 0;     ///< Elements per chunk, except the last.
+  int count = 1;
+
+  static Chunking of(std::size_t elements, DataType type, int ranks);
+};
+
+/// A running round, as its helpers see it: frozen inputs and where the result goes.
+struct Job {
+  RoundNumber round;
+  int buffer;
+  const Shared<std::uint64_t>* attempt;  ///< The word that names the current attempt …
+  std::uint64_t attempt_value;           ///< … and what it says while this one is current.
+  std::span<const Term> terms;
+  double scale;
+  const ResultHeader* header;
+  std::span<const std::uint64_t> contributors;  ///< Rank sets as bits.
+  std::span<const std::uint64_t> reporters;     ///< Ranks that report drops.
+};
+
+class Reduction {
+ public:
+  enum class Outcome {
+    complete,  // every chunk is done: the result can be published
+    pending,   // some chunks are in the hands of others
+    over,      // the attempt is no longer the current one
+  };
+
+  Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
+            DataType type, const Roster& roster);
+  static Layout extend(Layout layout, int ranks, int buffers, const Chunking& chunking,
+                       DataType type);
+
+  Outcome help(const Job& job);
+
+  /// Whether a helper may still write into `buffer`: it is better left alone.
+  bool in_use(int buffer) const;
+  /// Whether `rank` has claimed a chunk of `buffer` and not let go.
+  bool holds_chunk(int buffer, int rank) const;
+
+  const ResultHeader& header(int buffer) const;
+  std::span<const std::uint64_t> contributors(int buffer) const;
+  std::span<const std::uint64_t> reporters(int buffer) const;
+  void* values(int buffer) const;
+  int buffers() const { return buffers_; }
+  const Chunking& chunking() const { return chunking_; }
+
+ private:
+  Shared<std::uint64_t>& chunk_word(int buffer, int chunk) const;
+  std::byte* head(int buffer) const;
+  std::span<std::uint64_t> bits(int buffer, int set) const;
+  void write(const Job& job, int chunk) const;
+
+  std::byte* words_;
+  std::byte* heads_;
+  std::byte* values_;
+  std::size_t head_bytes_;
+  std::size_t value_bytes_;
+  int buffers_;
+  Chunking chunking_;
+  DataType type_;
+  const Roster& roster_;
+};
+
+}  // namespace syncopate::board

@@ -1,0 +1,192 @@
+#include "board/roster.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "syncopate/error.h"
+
+namespace syncopate::board {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x4574'6170'6f63'6e79;  // "yncopatE", little-endian
+constexpr std::uint32_t kVersion = 1;
+/// How often a waiting rank looks after the others while nothing happens.
+constexpr Time kRoundsOfInspection = 20'000'000;
+
+/// The cores this process may run on, as bits.
+std::array<std::uint64_t, Roster::kMaskWords> own_cores() {
+  std::array<std::uint64_t, Roster::kMaskWords> words{};
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return words;
+  for (int core = 0; core < Roster::kMaskWords * 64; ++core) {
+    if (CPU_ISSET(core, &mask)) words[core / 64] |= std::uint64_t{1} << (core % 64);
+  }
+  return words;
+}
+
+}  // namespace
+
+std::size_t Roster::seats_offset() { return (sizeof(Header) + 63) / 64 * 64; }
+
+std::size_t Roster::lives_offset(int ranks) { return seats_offset() + ranks * sizeof(Seat); }
+
+std::size_t Roster::bytes(int ranks) { return lives_offset(ranks) + ranks; }
+
+void Roster::prepare(std::byte* memory, int ranks) {
+  auto* header = reinterpret_cast<Header*>(memory);
+  header->version = kVersion;
+  header->ranks = static_cast<std::uint32_t>(ranks);
+  header->magic = kMagic;
+}
+
+int Roster::ranks_on(const std::byte* memory) {
+  const auto* header = reinterpret_cast<const Header*>(memory);
+  if (header->magic != kMagic || header->version != kVersion || header->ranks < 1 ||
+      header->ranks > kMaxRanks) {
+    throw Error(ErrorCode::environment, "the board is not one of this version of Syncopate",
+                "Start the ranks with the launcher of the same installation");
+  }
+  return static_cast<int>(header->ranks);
+}
+
+Roster::Roster(std::byte* memory, int rank, Host& host)
+    : header_(*reinterpret_cast<Header*>(memory)),
+      seats_(reinterpret_cast<Seat*>(memory + seats_offset())),
+      lives_(reinterpret_cast<Shared<std::uint8_t>*>(memory + lives_offset(ranks_on(memory)))),
+      host_(host),
+      rank_(rank),
+      ranks_(ranks_on(memory)) {}
+
+void Roster::join(const ProcessId& process) {
+  Seat& seat = seats_[rank_];
+  step(Step::join);
+  // The seat is taken by its process number first, so that two processes cannot both have it.
+  std::uint64_t nobody = 0;
+  if (!seat.pid.replace(nobody, process.pid)) {
+    throw Error(
+        ErrorCode::environment,
+        "rank " + std::to_string(rank_) + " is already taken by process " + std::to_string(nobody),
+        "Make one World per rank, and start each rank once");
+  }
+  seat.started.store(process.started);
+  seat.cores = own_cores();
+  set_life(rank_, Life::absent, Life::present);
+}
+
+void Roster::leave() { set_life(rank_, Life::present, Life::left); }
+
+void Roster::set_life(int rank, Life from, Life to) {
+  auto expected_life = static_cast<std::uint8_t>(from);
+  if (lives_[rank].replace(expected_life, static_cast<std::uint8_t>(to))) {
+    header_.event.signal(host_);
+  }
+}
+
+ProcessId Roster::process_of(int rank) const {
+  return {.pid = static_cast<std::uint32_t>(seats_[rank].pid.load()),
+          .started = seats_[rank].started.load()};
+}
+
+RankSet Roster::dead() const {
+  RankSet set(ranks_);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (dead(rank)) set.insert(rank);
+  }
+  return set;
+}
+
+bool Roster::look_after() {
+  bool found = false;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (rank == rank_ || life(rank) != Life::present) continue;
+    if (host_.alive(rank, process_of(rank))) continue;
+    set_life(rank, Life::present, Life::dead);
+    found = true;
+  }
+  return found;
+}
+
+void Roster::gone(int rank) {
+  set_life(rank, Life::absent, Life::dead);
+  set_life(rank, Life::present, Life::dead);
+}
+
+std::string Roster::describe(int rank) const {
+  const std::string name = "rank " + std::to_string(rank);
+  switch (life(rank)) {
+    case Life::absent:
+      return name + " (has not joined)";
+    case Life::left:
+      return name + " (has left)";
+    case Life::dead:
+      return name + " (dead)";
+    case Life::present:
+      break;
+  }
+  return name + " (" + host_.describe(process_of(rank)) + ")";
+}
+
+std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
+  Seat& seat = seats_[rank_];
+  const std::uint64_t number = ++proposed_;
+  seat.proposals[number % 2] = proposal;
+  seat.proposed.store(number);
+  header_.event.signal(host_);
+  step(Step::agree);
+
+  const auto missing = [&] {
+    std::string names;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      if (!expected(rank) || seats_[rank].proposed.load() >= number) continue;
+      names += (names.empty() ? "" : ", ") + describe(rank);
+    }
+    return names;
+  };
+  const auto complete = [&] {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      if (expected(rank) && seats_[rank].proposed.load() < number) return false;
+    }
+    return true;
+  };
+  Lookout lookout(host_, oversubscribed());
+  for (;;) {
+    const std::uint32_t news = header_.event.read();
+    if (complete()) return number;
+    const Time now = host_.now();
+    if (now >= deadline) {
+      throw Error(ErrorCode::timeout,
+                  "waited in vain for " + missing() + " to make collective number " +
+                      std::to_string(number),
+                  "Every rank must make the same collectives in the same order");
+    }
+    lookout.wait(header_.event, news, std::min(deadline, now + kRoundsOfInspection));
+    if (header_.event.read() == news) look_after();
+  }
+}
+
+const Proposal* Roster::proposal_of(int rank) const {
+  if (seats_[rank].proposed.load() < proposed_) return nullptr;
+  return &seats_[rank].proposals[proposed_ % 2];
+}
+
+int Roster::cores() const {
+  std::array<std::uint64_t, kMaskWords> together{};
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (life(rank) != Life::present) continue;
+    for (int word = 0; word < kMaskWords; ++word) together[word] |= seats_[rank].cores[word];
+  }
+  int count = 0;
+  for (const std::uint64_t word : together) count += std::popcount(word);
+  return std::clamp(count, 1, quota_cores());
+}
+
+bool Roster::oversubscribed() const {
+  int present = 0;
+  for (int rank = 0; rank < ranks_; ++rank) present += life(rank) == Life::present ? 1 : 0;
+  return present > cores();
+}
+
+}  // namespace syncopate::board

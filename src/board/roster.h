@@ -1,0 +1,108 @@
+// Who is in the world of one machine: a seat per rank with its process and its state, and the
+// place where ranks agree on each collective before it is made. Lies at the start of the
+// segment. Nothing here is ever locked; a rank may die at any point.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "board/event.h"
+#include "board/host.h"
+#include "board/shared.h"
+#include "syncopate/rank_set.h"
+
+namespace syncopate::board {
+
+inline constexpr int kMaxRanks = 1024;
+
+enum class Life : std::uint8_t {
+  absent,   // has not joined yet
+  present,  // takes part
+  left,     // went in good order
+  dead,     // ended without leaving
+};
+
+/// What a rank is about to make, in words that must be the same on all ranks. Words, so that a
+/// disagreement can be shown as it is.
+using Proposal = std::array<char, 256>;
+
+class Roster {
+ public:
+  static std::size_t bytes(int ranks);
+  /// Writes the header into zeroed memory, before anybody joins.
+  static void prepare(std::byte* memory, int ranks);
+  /// The number of ranks, if `memory` holds a board of this version; throws Error otherwise.
+  static int ranks_on(const std::byte* memory);
+
+  Roster(std::byte* memory, int rank, Host& host);
+
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+
+  /// Takes the seat; throws Error if a live process has it already.
+  void join(const ProcessId& process);
+  void leave();
+
+  Life life(int rank) const { return static_cast<Life>(lives_[rank].load()); }
+  /// Whether waiting for `rank` makes sense: it is there, or may still come.
+  bool expected(int rank) const {
+    const Life life_now = life(rank);
+    return life_now == Life::present || life_now == Life::absent;
+  }
+  bool dead(int rank) const { return life(rank) == Life::dead; }
+  RankSet dead() const;
+
+  /// Asks the host about every present rank; returns whether a death was found.
+  bool look_after();
+  /// Notes the end of a rank from outside: what the launcher knows.
+  void gone(int rank);
+  /// "rank 3 (pid 4711, stopped)".
+  std::string describe(int rank) const;
+
+  /// Proposes the next collective and waits until every expected rank has proposed its own.
+  /// Returns its number, 1, 2, 3 …; throws Error(timeout) naming the missing at `deadline`.
+  std::uint64_t agree(const Proposal& proposal, Time deadline);
+  /// What `rank` proposed for the newest collective; null if it has not (then it is gone).
+  const Proposal* proposal_of(int rank) const;
+
+  /// Whether the ranks outnumber the cores they may run on.
+  bool oversubscribed() const;
+  /// Cores that the present ranks may run on, together.
+  int cores() const;
+
+  static constexpr int kMaskWords = 16;
+
+ private:
+  struct Header {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t ranks;
+    Event event;  ///< A rank joined, proposed, left or died.
+  };
+  struct alignas(64) Seat {
+    Shared<std::uint64_t> pid;
+    Shared<std::uint64_t> started;
+    Shared<std::uint64_t> proposed;  ///< The number of the newest collective proposed.
+    /// Alternating, so that a rank one collective ahead does not overwrite what others compare.
+    Proposal proposals[2];
+    std::array<std::uint64_t, kMaskWords> cores;
+  };
+
+  static std::size_t seats_offset();
+  static std::size_t lives_offset(int ranks);
+  void set_life(int rank, Life from, Life to);
+  ProcessId process_of(int rank) const;
+
+  Header& header_;
+  Seat* seats_;
+  Shared<std::uint8_t>* lives_;  ///< Packed: read often, written almost never.
+  Host& host_;
+  int rank_;
+  int ranks_;
+  std::uint64_t proposed_ = 0;
+};
+
+}  // namespace syncopate::board

@@ -1,0 +1,63 @@
+// The shared memory of one machine: a file without a name (memfd) that the ranks map. It is
+// sparse and nominally huge; memory is used where it is touched. The kernel frees it when the
+// last process that has it is gone, however that process ended, and the size of /dev/shm does
+// not matter to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace syncopate::board {
+
+/// A mapped part of a segment.
+class Mapping {
+ public:
+  Mapping(void* address, std::size_t bytes) : address_(address), bytes_(bytes) {}
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping();
+
+  std::byte* data() const { return static_cast<std::byte*>(address_); }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  void* address_;
+  std::size_t bytes_;
+};
+
+class Segment {
+ public:
+  static std::shared_ptr<Segment> create();
+  /// Opens the segment that another process described by address().
+  static std::shared_ptr<Segment> open(const std::string& address);
+  explicit Segment(int descriptor) : descriptor_(descriptor) {}
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+  ~Segment();
+
+  /// A path under which other processes of this user can open the segment while this one lives.
+  std::string address() const;
+
+  /// `offset` is a multiple of kPage. The part is zero until somebody writes to it. Ranks that
+  /// are threads of one process share one mapping, so that tools can see them meet.
+  std::shared_ptr<Mapping> map(std::uint64_t offset, std::size_t bytes);
+  /// Gives the memory of a part back; it reads as zero afterwards.
+  void discard(std::uint64_t offset, std::size_t bytes) const;
+
+  /// Regions start on boundaries of this size, so that large ones can have large pages.
+  static constexpr std::uint64_t kPage = std::uint64_t{1} << 21;
+
+ private:
+  int descriptor_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::weak_ptr<Mapping>> mapped_;
+};
+
+/// Bytes that can still be used here: what the machine has free, less what a container denies.
+std::uint64_t available_memory();
+
+}  // namespace syncopate::board

@@ -1,0 +1,82 @@
+#include "collective/options.h"
+
+#include <cmath>
+
+#include "syncopate/error.h"
+
+namespace syncopate::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& allowed) {
+  throw Error(ErrorCode::invalid_argument, what, allowed);
+}
+
+void check(const Trigger& trigger, int ranks) {
+  if (trigger.kind != Trigger::Kind::count) return;
+  if (trigger.count >= 1 && trigger.count <= ranks) return;
+  refuse("the trigger count(" + std::to_string(trigger.count) + ") in a world of " +
+             std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"),
+         "Give a count from 1 to " + std::to_string(ranks));
+}
+
+void check(const Grace& grace) {
+  if (grace.fixed < 0ns) refuse("the grace is negative", "Give a duration of 0 or more");
+  if (!std::isfinite(grace.share) || grace.share < 0 || grace.share > 10) {
+    refuse("the share of automatic grace is " + std::to_string(grace.share),
+           "Give a share of the step time from 0 to 10");
+  }
+}
+
+void check_window(int window) {
+  if (window >= 1 && window <= kLargestWindow) return;
+  refuse("the window is " + std::to_string(window),
+         "Give a number of rounds from 1 to " + std::to_string(kLargestWindow));
+}
+
+}  // namespace
+
+void check(const PartialOptions& options, int ranks) {
+  check(options.trigger, ranks);
+  check(options.grace);
+  check_window(options.window);
+  if (options.late.younger_than == 0) {
+    refuse("the late policy drops deposits older than 0 rounds, which is all of them",
+           "Give drop_older_than a number of rounds of at least 1");
+  }
+}
+
+void check(const GroupOptions& options, int ranks) {
+  if (options.group_size < 0 || options.group_size > ranks) {
+    refuse("the group size is " + std::to_string(options.group_size) + " in a world of " +
+               std::to_string(ranks),
+           "Give a size from 1 to " + std::to_string(ranks) + ", or 0 for the square root");
+  }
+  if (options.synchronise_every < 0 || options.synchronise_every > kLargestWindow) {
+    refuse("synchronise_every is " + std::to_string(options.synchronise_every),
+           "Give a number of steps from 0 (never) to " + std::to_string(kLargestWindow));
+  }
+  if (options.trigger.kind != Trigger::Kind::first && options.trigger.kind != Trigger::Kind::all) {
+    refuse("the trigger of a group is " + to_string(options.trigger), "Give first or all");
+  }
+  check(options.grace);
+  if (options.window != 0) check_window(options.window);
+}
+
+std::string describe(std::size_t elements, DataType type, const PartialOptions& options) {
+  return "partial allreduce of " + std::to_string(elements) + " " + to_string(type) + ", trigger " +
+         to_string(options.trigger) + ", grace " + to_string(options.grace) + ", late " +
+         to_string(options.late) + ", scale " + to_string(options.scale) + ", window " +
+         std::to_string(options.window);
+}
+
+std::string describe(std::size_t elements, DataType type, const GroupOptions& options) {
+  return "group average of " + std::to_string(elements) + " " + to_string(type) + ", groups of " +
+         std::to_string(options.group_size) + (options.rotate ? " that rotate" : " that stay") +
+         ", all together every " + std::to_string(options.synchronise_every) + ", trigger " +
+         to_string(options.trigger) + ", grace " + to_string(options.grace) + ", window " +
+         std::to_string(options.window) + ", seed " + std::to_string(options.seed);
+}
+
+}  // namespace syncopate::detail

@@ -1,0 +1,23 @@
+// Checks the options of collectives before anything starts, and puts them into words
+// that all ranks must agree on.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "syncopate/group_average.h"
+#include "syncopate/partial_allreduce.h"
+
+namespace syncopate::detail {
+
+/// Throws Error(invalid_argument) that says what was wrong and what is allowed.
+void check(const PartialOptions& options, int ranks);
+void check(const GroupOptions& options, int ranks);
+
+/// Everything that all ranks must give alike, in words.
+std::string describe(std::size_t elements, DataType type, const PartialOptions& options);
+std::string describe(std::size_t elements, DataType type, const GroupOptions& options);
+
+inline constexpr int kLargestWindow = 250;
+
+}  // namespace syncopate::detail

@@ -1,0 +1,354 @@
+#include "collective/partial_exchange.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "syncopate/error.h"
+
+namespace syncopate::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using board::AttemptWord;
+using board::kNever;
+using board::Reduction;
+using board::Standing;
+using board::Time;
+
+/// How often a rank that waits asks the kernel whether the others live.
+constexpr Time kInspectionEvery = Duration(20ms).count();
+/// How long a helper may sit on a chunk before the others start over without it. A rank that
+/// was only preempted comes back within a few time slices.
+constexpr Time kPatience = Duration(50ms).count();
+/// How soon to look again when a round could not start for lack of a buffer.
+constexpr Time kShortly = Duration(1ms).count();
+
+}  // namespace
+
+board::PartialShape PartialExchange::shape(std::size_t elements, DataType type, int ranks,
+                                           const PartialOptions& options) {
+  return {.elements = elements,
+          .type = type,
+          .ranks = ranks,
+          .window = options.window,
+          .scale = options.scale,
+          .younger_than = options.late.younger_than};
+}
+
+PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
+                                 std::byte* memory, std::size_t elements, DataType type,
+                                 const PartialOptions& options, std::shared_ptr<void> kept)
+    : kept_(std::move(kept)),
+      roster_(roster),
+      host_(host),
+      timeout_(timeout),
+      options_(options),
+      elements_(elements),
+      type_(type),
+      board_(memory, shape(elements, type, roster.ranks(), options), roster, host),
+      lookout_(host, roster.oversubscribed()),
+      helpers_(std::min(roster.ranks(), roster.cores()) - 1),
+      delivered_(board_.seen()),
+      process_(getpid()),
+      computing_since_(host.now()) {}
+
+PartialExchange::~PartialExchange() {
+  if (!closed_ && getpid() == process_) board_.set_standing(Standing::left);
+}
+
+void PartialExchange::check_open() const {
+  if (!closed_) return;
+  throw Error(ErrorCode::closed, "this collective was used after finish() or leave()",
+              "Make a new one to go on");
+}
+
+void* PartialExchange::writable_slot() {
+  check_open();
+  if (writing_ < 0) writing_ = board_.writable_slot();
+  return board_.slot(writing_);
+}
+
+void PartialExchange::begin_deposit(double weight) {
+  check_open();
+  if (!std::isfinite(weight) || weight < 0) {
+    throw Error(ErrorCode::invalid_argument, "the weight of a deposit is " + std::to_string(weight),
+                "Give a finite number that is not negative");
+  }
+  release_through(delivered_);  // The rounds handed out before are no longer read.
+  if (options_.grace.share > 0) {
+    step_times_.add(Duration(host_.now() - computing_since_));
+    board_.note_step_time(step_times_.typical());
+  }
+}
+
+void PartialExchange::deposit_slot(double weight) {
+  begin_deposit(weight);
+  if (writing_ < 0) writing_ = board_.writable_slot();
+  board_.deposit(writing_, weight, delivered_, host_.now());
+  writing_ = -1;
+}
+
+void PartialExchange::deposit(const void* values, std::size_t elements, double weight) {
+  if (elements != elements_ || (values == nullptr && elements > 0)) {
+    throw Error(ErrorCode::invalid_argument,
+                values == nullptr ? std::string("the buffer to deposit is null")
+                                  : "the buffer to deposit has " + std::to_string(elements) +
+                                        " elements and the collective " + std::to_string(elements_),
+                "Give a buffer of " + std::to_string(elements_) + " elements");
+  }
+  void* slot = writable_slot();
+  if (elements > 0) std::memcpy(slot, values, elements * size_of(type_));
+  deposit_slot(weight);
+}
+
+void PartialExchange::deposit_nothing() {
+  begin_deposit(0);
+  board_.arrive(delivered_, host_.now());
+  // Arriving may have used the slot that was handed out for writing.
+  writing_ = -1;
+}
+
+round::Attendance PartialExchange::attendance(std::uint64_t round) const {
+  round::Attendance result;
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    const bool here = board_.has_deposit(rank);
+    const bool counts = board_.counts(rank);
+    result.here += here ? 1 : 0;
+    result.counting += counts ? 1 : 0;
+    result.counting_here += here && counts ? 1 : 0;
+  }
+  if (options_.trigger.kind == Trigger::Kind::majority) {
+    const int drawn = round::draw(options_.trigger.seed, round, roster_.ranks(),
+                                  [&](int rank) { return board_.counts(rank); });
+    result.drawn_here = drawn >= 0 && board_.has_deposit(drawn);
+  }
+  return result;
+}
+
+Duration PartialExchange::grace() const {
+  if (options_.grace.share <= 0) return options_.grace.fixed;
+  std::vector<Duration> times;
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    if (const Duration time = board_.step_time(rank); board_.counts(rank) && time > 0ns) {
+      times.push_back(time);
+    }
+  }
+  return Duration(std::llround(double(round::median(times).count()) * options_.grace.share));
+}
+
+PartialExchange::Outlook PartialExchange::outlook(std::uint64_t round, Time now) {
+  const round::Attendance here = attendance(round);
+  const bool following = board_.standing(roster_.rank()) == Standing::finishing;
+  // A rank that only follows leaves it to the others to start rounds, until it is the last.
+  if (following && here.counting > 0) return {.again_at = kNever};
+  if (!following && !round::holds(options_.trigger, here)) return {.again_at = kNever};
+  if (!board_.window_allows(round)) {
+    board_.set_blocked();
+    if (!board_.window_allows(round)) {
+      for (int rank = 0; rank < roster_.ranks(); ++rank) {
+        if (board_.counts(rank) && board_.seen(rank) + options_.window < round) blocked_by_ = rank;
+      }
+      return {.again_at = kNever};
+    }
+  }
+  if (!here.everyone()) {
+    if (const Duration open = grace(); open > 0ns) {
+      const Time end = board_.open_since(round, now) + open.count();
+      if (now < end) return {.again_at = end};
+    }
+  }
+  return {.start = true, .last = following};
+}
+
+Time PartialExchange::progress(Time now) {
+  const std::uint64_t published = board_.published();
+  AttemptWord attempt = board_.attempt();
+  if (attempt.round <= published) {
+    const Outlook next = outlook(published + 1, now);
+    if (!next.start) return next.again_at;
+    if (board_.start(published + 1, next.last)) {
+      if (board_.results().chunking().count > 1 && helpers_ > 0) board_.signal_helpers(helpers_);
+    } else if (board_.attempt().round <= published) {
+      board_.set_blocked();
+      return now + kShortly;
+    }
+    attempt = board_.attempt();
+  }
+  if (board_.help() != Reduction::Outcome::pending) return now;
+  return overcome_stall(attempt, now);
+}
+
+Time PartialExchange::overcome_stall(AttemptWord attempt, Time now) {
+  if (stalled_attempt_ != attempt.pack()) {
+    stalled_attempt_ = attempt.pack();
+    stalled_since_ = now;
+  }
+  if (now - stalled_since_ < kPatience) return stalled_since_ + kPatience;
+  // Dead helpers' chunks are taken over at the next look; for a live one we start over.
+  if (roster_.look_after()) {
+    board_.signal();
+    return now;
+  }
+  board_.retry(attempt);
+  stalled_since_ = now;
+  return now;
+}
+
+void PartialExchange::offer() {
+  const std::uint64_t published = board_.published();
+  if (board_.attempt().round > published) return;
+  const Outlook next = outlook(published + 1, host_.now());
+  if (!board_.anybody_waits()) return;
+  if (next.start) {
+    board_.start(published + 1, next.last);
+    board_.signal();
+  } else if (next.again_at != kNever) {
+    board_.signal();  // Those who wait must now watch the end of the grace.
+  }
+}
+
+bool PartialExchange::ready() {
+  check_open();
+  if (board_.published() > delivered_) return true;
+  progress(host_.now());
+  return board_.published() > delivered_;
+}
+
+std::uint64_t PartialExchange::await() {
+  check_open();
+  release_through(delivered_);
+  const std::uint64_t next = delivered_ + 1;
+  if (board_.published() >= next) {
+    offer();
+    return deliver(kNever);
+  }
+  blocked_by_ = -1;
+  const Time began = host_.now();
+  const Time deadline = began + timeout_.count();
+  bool announced = false;
+  for (Time now = began; board_.published() < next; now = host_.now()) {
+    const std::uint32_t news = board_.event().read();
+    const Time again_at = progress(now);
+    if (again_at <= now || board_.published() >= next) continue;
+    if (!announced) {
+      // Whoever deposits from now on starts the round for us; look once more for who just did.
+      board_.set_waiting(true);
+      announced = true;
+      continue;
+    }
+    if (now >= deadline) {
+      board_.set_waiting(false);
+      give_up(next, Duration(now - began));
+    }
+    lookout_.wait(board_.event(), news, std::min({again_at, deadline, now + kInspectionEvery}));
+    if (board_.event().read() == news) inspect(host_.now());
+  }
+  if (announced) board_.set_waiting(false);
+  return deliver(began);
+}
+
+void PartialExchange::inspect(Time now) {
+  if (now - inspected_at_ < kInspectionEvery) return;
+  inspected_at_ = now;
+  if (roster_.look_after()) board_.signal();
+}
+
+std::uint64_t PartialExchange::deliver(Time began) {
+  const std::uint64_t first = delivered_ + 1;
+  delivered_ = board_.published();
+  awaited_round_ = began == kNever ? 0 : first;
+  computing_since_ = host_.now();
+  waited_ = Duration(began == kNever ? 0 : computing_since_ - began);
+  if (board_.results().header(board_.buffer_of(delivered_)).last) {
+    finished_ = true;
+    closed_ = true;
+  }
+  return delivered_ + 1 - first;
+}
+
+const void* PartialExchange::values(std::uint64_t round) const {
+  return board_.results().values(board_.buffer_of(round));
+}
+
+Receipt PartialExchange::receipt(std::uint64_t round) const {
+  const int buffer = board_.buffer_of(round);
+  const board::ResultHeader& header = board_.results().header(buffer);
+  const int ranks = roster_.ranks();
+  const int me = roster_.rank();
+  const auto to_set = [&](std::span<const std::uint64_t> bits) {
+    RankSet set(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      if ((bits[rank / 64] >> (rank % 64) & 1) != 0) set.insert(rank);
+    }
+    return set;
+  };
+  Receipt receipt{.round = round,
+                  .contributors = to_set(board_.results().contributors(buffer)),
+                  .dropped = to_set(board_.results().reporters(buffer)),
+                  .staleness = header.staleness,
+                  .weight = header.weight,
+                  .last = header.last,
+                  .dead = roster_.dead()};
+  receipt.included = receipt.contributors.contains(me);
+  if (round == awaited_round_) {
+    receipt.waited = waited_;
+    receipt.waited_for = blocked_by_ >= 0 ? blocked_by_ : header.newest == me ? -1 : header.newest;
+  }
+  return receipt;
+}
+
+void PartialExchange::begin_finish() {
+  check_open();
+  release_through(delivered_);
+  board_.set_standing(Standing::finishing);
+}
+
+void PartialExchange::leave() {
+  check_open();
+  release_through(delivered_);
+  closed_ = true;
+  board_.set_standing(Standing::left);
+}
+
+std::string PartialExchange::blame(std::uint64_t round) const {
+  std::vector<int> missing;
+  const AttemptWord attempt = board_.attempt();
+  const auto add_if = [&](auto&& guilty) {
+    for (int rank = 0; rank < roster_.ranks(); ++rank) {
+      if (rank != roster_.rank() && guilty(rank)) missing.push_back(rank);
+    }
+  };
+  std::string reason = " to arrive";
+  if (attempt.round >= round) {
+    reason = " to finish its part of the sum";
+    add_if([&](int rank) { return board_.results().holds_chunk(attempt.buffer, rank); });
+  } else if (blocked_by_ >= 0) {
+    reason = ", which lags behind by more than the window,";
+    add_if([&](int rank) {
+      return board_.counts(rank) && board_.seen(rank) + options_.window < round;
+    });
+  } else if (options_.trigger.kind == Trigger::Kind::majority) {
+    add_if([&, drawn = round::draw(options_.trigger.seed, round, roster_.ranks(), [&](int rank) {
+                 return board_.counts(rank);
+               })](int rank) { return rank == drawn; });
+  } else {
+    add_if([&](int rank) { return board_.counts(rank) && !board_.has_deposit(rank); });
+  }
+  std::string names;
+  for (const int rank : missing) names += (names.empty() ? "" : ", ") + roster_.describe(rank);
+  return (names.empty() ? "any deposit" : names) + reason;
+}
+
+void PartialExchange::give_up(std::uint64_t round, Duration waited) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count() / 1e3;
+  throw Error(ErrorCode::timeout,
+              "rank " + std::to_string(roster_.rank()) + " waited " + std::to_string(seconds) +
+                  " s for " + blame(round) + " in round " + std::to_string(round),
+              "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
+}
+
+}  // namespace syncopate::detail

@@ -1,0 +1,102 @@
+// One rank's side of a partial allreduce: puts the board (where deposits lie and rounds run)
+// and the triggers (when a round starts) together, waits, and writes receipts. There is no
+// thread behind it: rounds are moved forward by ranks that wait.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "board/event.h"
+#include "board/partial_board.h"
+#include "board/roster.h"
+#include "round/step_times.h"
+#include "round/trigger.h"
+#include "syncopate/partial_allreduce.h"
+
+namespace syncopate::detail {
+
+class PartialExchange {
+ public:
+  PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
+                  std::byte* memory, std::size_t elements, DataType type,
+                  const PartialOptions& options, std::shared_ptr<void> kept = nullptr);
+  ~PartialExchange();
+  PartialExchange(const PartialExchange&) = delete;
+  PartialExchange& operator=(const PartialExchange&) = delete;
+
+  static board::PartialShape shape(std::size_t elements, DataType type, int ranks,
+                                   const PartialOptions& options);
+
+  void* writable_slot();
+  void deposit_slot(double weight);
+  void deposit(const void* values, std::size_t elements, double weight);
+  void deposit_nothing();
+  /// After a deposit that is not followed by await(): starts the round for ranks that wait.
+  void offer();
+  bool ready();
+  /// Waits for a round this rank has not seen; returns how many there are.
+  std::uint64_t await();
+  const void* values(std::uint64_t round) const;
+  Receipt receipt(std::uint64_t round) const;
+  void release_through(std::uint64_t round) { board_.release_through(round); }
+  void begin_finish();
+  bool finished() const { return finished_; }
+  void leave();
+
+  std::uint64_t seen() const { return board_.seen(); }
+  std::uint64_t dropped() const { return board_.dropped(); }
+  std::size_t elements() const { return elements_; }
+  const PartialOptions& options() const { return options_; }
+  board::PartialBoard& board() { return board_; }
+
+ private:
+  std::shared_ptr<void> kept_;  ///< First, to go last: the memory and the world.
+
+  struct Outlook {
+    bool start = false;        ///< The round may start now.
+    bool last = false;         ///< … and it is the last one.
+    board::Time again_at = 0;  ///< When looking again pays even without news.
+  };
+
+  void check_open() const;
+  void begin_deposit(double weight);
+  round::Attendance attendance(std::uint64_t round) const;
+  Duration grace() const;
+  Outlook outlook(std::uint64_t round, board::Time now);
+  board::Time progress(board::Time now);
+  board::Time overcome_stall(board::AttemptWord attempt, board::Time now);
+  std::uint64_t deliver(board::Time began);
+  void inspect(board::Time now);
+  [[noreturn]] void give_up(std::uint64_t round, Duration waited);
+  std::string blame(std::uint64_t round) const;
+
+  board::Roster& roster_;
+  board::Host& host_;
+  const Duration& timeout_;
+  PartialOptions options_;
+  std::size_t elements_;
+  DataType type_;
+  board::PartialBoard board_;
+  board::Lookout lookout_;
+  int helpers_;  ///< How many sleepers are worth waking to help with a large round.
+
+  int writing_ = -1;  ///< The slot that the caller writes to.
+  std::uint64_t delivered_ = 0;
+  bool closed_ = false;
+  pid_t process_;  ///< A fork of this process must not speak for the rank.
+  bool finished_ = false;
+  round::StepTimes step_times_;
+  board::Time computing_since_ = 0;
+  board::Time inspected_at_ = 0;
+  std::uint64_t stalled_attempt_ = 0;
+  board::Time stalled_since_ = 0;
+  std::uint64_t awaited_round_ = 0;  ///< The round that `waited_` is about.
+  Duration waited_{0};
+  int blocked_by_ = -1;  ///< The rank whose lag held up the awaited round.
+};
+
+}  // namespace syncopate::detail

@@ -1,0 +1,132 @@
+// Policies as text, both ways: what `parse` reads, `to_string` writes.
+#include "syncopate/policy.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "syncopate/error.h"
+
+namespace syncopate {
+namespace {
+
+using namespace std::chrono_literals;
+
+[[noreturn]] void refuse(const char* what, std::string_view text, const char* allowed) {
+  throw Error(ErrorCode::invalid_argument, "\"" + std::string(text) + "\" is not a " + what,
+              std::string("Use ") + allowed);
+}
+
+template <typename Number>
+std::optional<Number> number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The part of `text` after `prefix`, if it starts with it.
+std::optional<std::string_view> after(std::string_view prefix, std::string_view text) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  return text.substr(prefix.size());
+}
+
+std::optional<Duration> duration(std::string_view text) {
+  constexpr struct {
+    std::string_view suffix;
+    double nanoseconds;
+  } kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  for (const auto& unit : kUnits) {
+    if (!text.ends_with(unit.suffix)) continue;
+    const auto value = number<double>(text.substr(0, text.size() - unit.suffix.size()));
+    if (!value || !std::isfinite(*value) || *value < 0) continue;
+    return Duration(std::llround(*value * unit.nanoseconds));
+  }
+  return std::nullopt;
+}
+
+/// As many digits as it takes to read the same number back.
+std::string shortest(double value) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+  return {text, end};
+}
+
+}  // namespace
+
+Trigger Trigger::parse(std::string_view text) {
+  if (text == "all") return all();
+  if (text == "first") return first();
+  if (text == "majority") return majority();
+  if (const auto seed = after("majority:", text)) {
+    if (const auto value = number<std::uint64_t>(*seed)) return majority(*value);
+  }
+  if (const auto ranks = after("count:", text)) {
+    if (const auto value = number<int>(*ranks)) return syncopate::count(*value);
+  }
+  refuse("trigger", text, "all, first, majority, majority:SEED or count:K");
+}
+
+std::string to_string(const Trigger& trigger) {
+  switch (trigger.kind) {
+    case Trigger::Kind::all:
+      return "all";
+    case Trigger::Kind::first:
+      return "first";
+    case Trigger::Kind::majority:
+      return "majority:" + std::to_string(trigger.seed);
+    case Trigger::Kind::count:
+      return "count:" + std::to_string(trigger.count);
+  }
+  return "unknown";
+}
+
+Grace Grace::parse(std::string_view text) {
+  if (text == "off") return no_grace();
+  if (text == "auto") return automatic_grace();
+  if (const auto share = after("auto:", text)) {
+    const auto value = number<double>(*share);
+    if (value && std::isfinite(*value) && *value > 0) return automatic_grace(*value);
+  } else if (const auto fixed = duration(text)) {
+    return grace(*fixed);
+  }
+  refuse("grace", text, "off, auto, auto:SHARE or a duration such as 2ms or 500us");
+}
+
+std::string to_string(const Grace& grace) {
+  if (grace.share > 0) return "auto:" + shortest(grace.share);
+  if (grace.fixed == 0ns) return "off";
+  return std::to_string(grace.fixed.count()) + "ns";
+}
+
+LatePolicy LatePolicy::parse(std::string_view text) {
+  if (text == "carry") return carry();
+  if (text == "drop") return drop();
+  if (const auto rounds = after("drop-older-than:", text)) {
+    if (const auto value = number<std::uint64_t>(*rounds)) return drop_older_than(*value);
+  }
+  refuse("late policy", text, "carry, drop or drop-older-than:R");
+}
+
+std::string to_string(const LatePolicy& policy) {
+  if (policy.younger_than == LatePolicy::forever) return "carry";
+  if (policy.younger_than == 1) return "drop";
+  return "drop-older-than:" + std::to_string(policy.younger_than);
+}
+
+const char* to_string(Scale scale) {
+  switch (scale) {
+    case Scale::none:
+      return "none";
+    case Scale::ranks:
+      return "ranks";
+    case Scale::contributors:
+      return "contributors";
+    case Scale::weight:
+      return "weight";
+  }
+  return "unknown";
+}
+
+}  // namespace syncopate

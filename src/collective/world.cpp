@@ -1,0 +1,97 @@
+#include "syncopate/world.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "board/meeting.h"
+#include "collective/world_state.h"
+#include "syncopate/error.h"
+
+namespace syncopate {
+namespace {
+
+int number_from(const char* variable, const char* text, int low, int high) {
+  const std::string_view view = text;
+  int value = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (error != std::errc() || end != view.data() + view.size() || value < low || value > high) {
+    throw Error(ErrorCode::environment, std::string(variable) + " is \"" + text + "\"",
+                "It should be a number from " + std::to_string(low) + " to " +
+                    std::to_string(high) + "; start the ranks with syncopate run");
+  }
+  return value;
+}
+
+std::shared_ptr<board::Segment> new_segment(int ranks) {
+  auto segment = board::Segment::create();
+  board::Roster::prepare(segment->map(0, detail::WorldState::control_bytes(ranks))->data(), ranks);
+  return segment;
+}
+
+}  // namespace
+
+World World::from_environment() {
+  const char* address = std::getenv(board::kBoardVariable);
+  const char* rank_text = std::getenv(board::kRankVariable);
+  const char* ranks_text = std::getenv(board::kRanksVariable);
+  if (address == nullptr && rank_text == nullptr && ranks_text == nullptr) {
+    return World(
+        std::make_shared<detail::WorldState>(new_segment(1), 0, board::make_process_host(1)));
+  }
+  if (address == nullptr || rank_text == nullptr || ranks_text == nullptr) {
+    throw Error(ErrorCode::environment,
+                std::string("of ") + board::kRankVariable + ", " + board::kRanksVariable + " and " +
+                    board::kBoardVariable + " only some are set",
+                "Start the ranks with syncopate run, which sets all three, or unset them");
+  }
+  const int ranks = number_from(board::kRanksVariable, ranks_text, 1, board::kMaxRanks);
+  const int rank = number_from(board::kRankVariable, rank_text, 0, ranks - 1);
+  auto segment = board::Segment::open(address);
+  const int on_board = board::Roster::ranks_on(
+      segment->map(0, detail::WorldState::control_bytes(board::kMaxRanks))->data());
+  if (on_board != ranks) {
+    throw Error(ErrorCode::environment,
+                std::string(board::kRanksVariable) + " is " + std::to_string(ranks) +
+                    " and the board has " + std::to_string(on_board) + " seats",
+                "Start the ranks with syncopate run and leave its variables alone");
+  }
+  return World(std::make_shared<detail::WorldState>(std::move(segment), rank,
+                                                    board::make_process_host(ranks)));
+}
+
+std::vector<World> World::threads(int ranks) {
+  if (ranks < 1 || ranks > board::kMaxRanks) {
+    throw Error(ErrorCode::invalid_argument, "a world of " + std::to_string(ranks) + " ranks",
+                "Give a number of ranks from 1 to " + std::to_string(board::kMaxRanks));
+  }
+  const auto segment = new_segment(ranks);
+  std::vector<World> worlds;
+  for (int rank = 0; rank < ranks; ++rank) {
+    worlds.emplace_back(
+        std::make_shared<detail::WorldState>(segment, rank, board::make_thread_host()));
+  }
+  return worlds;
+}
+
+int World::rank() const { return state_->roster().rank(); }
+
+int World::size() const { return state_->roster().ranks(); }
+
+RankSet World::dead() const {
+  state_->roster().look_after();
+  return state_->roster().dead();
+}
+
+Duration World::timeout() const { return state_->timeout(); }
+
+void World::set_timeout(Duration timeout) { state_->set_timeout(timeout); }
+
+void World::barrier() { state_->barrier(); }
+
+void World::broadcast_bytes(void* data, std::size_t bytes, int root) {
+  state_->broadcast(data, bytes, root);
+}
+
+}  // namespace syncopate

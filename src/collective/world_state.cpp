@@ -1,0 +1,183 @@
+#include "collective/world_state.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "board/layout.h"
+#include "board/meeting.h"
+#include "collective/partial_exchange.h"
+#include "syncopate/error.h"
+
+namespace syncopate::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kDefaultTimeout = 5min;
+/// Bytes of a broadcast that travel in one round.
+constexpr std::size_t kMessageBytes = 64 << 10;
+constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
+
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + board::Segment::kPage - 1) / board::Segment::kPage * board::Segment::kPage;
+}
+
+Duration timeout_from_environment() {
+  const char* text = std::getenv(board::kTimeoutVariable);
+  if (text == nullptr) return kDefaultTimeout;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(seconds > 0) || seconds > 1e9) {
+    throw Error(ErrorCode::environment,
+                std::string(board::kTimeoutVariable) + " is \"" + text + "\"",
+                "Set it to a number of seconds above 0, or unset it");
+  }
+  return Duration(std::llround(seconds * 1e9));
+}
+
+/// Every region ends with a byte per rank that says whether the rank is done with it.
+std::size_t with_departures(std::size_t bytes, int ranks) {
+  board::Layout layout;
+  layout.add(bytes);
+  layout.add(ranks);
+  return layout.size();
+}
+
+}  // namespace
+
+Region::Region(std::shared_ptr<board::Segment> segment, const board::Roster& roster,
+               std::uint64_t offset, std::size_t bytes)
+    : segment_(std::move(segment)),
+      roster_(roster),
+      offset_(offset),
+      bytes_(bytes),
+      mapping_(segment_->map(offset, with_departures(bytes, roster.ranks()))) {}
+
+Region::~Region() {
+  board::Layout layout;
+  layout.add(bytes_);
+  auto* departed = reinterpret_cast<board::Shared<std::uint8_t>*>(mapping_->data() + layout.size());
+  departed[roster_.rank()].store(1);
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    if (roster_.expected(rank) && departed[rank].load() == 0) return;
+  }
+  segment_->discard(offset_, mapping_->size());
+}
+
+std::size_t WorldState::control_bytes(int ranks) {
+  return whole_pages(board::Roster::bytes(ranks));
+}
+
+WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
+                       std::unique_ptr<board::Host> host)
+    : segment_(std::move(segment)),
+      control_(segment_->map(0, control_bytes(board::kMaxRanks))),
+      host_(std::move(host)),
+      roster_(control_->data(), rank, *host_),
+      process_(getpid()),
+      timeout_(timeout_from_environment()),
+      next_offset_(control_bytes(board::kMaxRanks)) {
+  roster_.join(board::this_process());
+}
+
+WorldState::~WorldState() {
+  messenger_.reset();
+  messenger_region_.reset();
+  if (same_process()) roster_.leave();
+}
+
+bool WorldState::same_process() const { return getpid() == process_; }
+
+void WorldState::set_timeout(Duration timeout) {
+  if (timeout <= 0ns) {
+    throw Error(ErrorCode::invalid_argument, "the timeout is not above 0",
+                "Give the longest time that a wait may take");
+  }
+  timeout_ = timeout;
+}
+
+void WorldState::compare(const board::Proposal& mine) const {
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    const board::Proposal* theirs = roster_.proposal_of(rank);
+    if (theirs == nullptr || *theirs == mine) continue;
+    throw Error(ErrorCode::mismatch,
+                "ranks disagree about a collective: rank " + std::to_string(roster_.rank()) +
+                    " makes a " + mine.data() + "; rank " + std::to_string(rank) + " makes a " +
+                    theirs->data(),
+                "Make the same collectives with the same arguments on every rank");
+  }
+}
+
+std::unique_ptr<Region> WorldState::make_region(const std::string& description, std::size_t bytes,
+                                                std::size_t smallest_bytes) {
+  board::Proposal proposal{};
+  description.copy(proposal.data(), proposal.size() - 1);
+  roster_.agree(proposal, host_->now() + timeout_.count());
+  compare(proposal);
+  const std::uint64_t offset = next_offset_;
+  next_offset_ += whole_pages(with_departures(bytes, roster_.ranks()));
+  if (const std::uint64_t available = board::available_memory(); smallest_bytes > available) {
+    throw Error(ErrorCode::out_of_memory,
+                "a " + description + " needs at least " + std::to_string(smallest_bytes >> 20) +
+                    " MiB of shared memory and " + std::to_string(available >> 20) +
+                    " MiB are available",
+                "Use fewer ranks on this machine or fewer elements, or allow the container more "
+                "memory (the size of /dev/shm does not matter)");
+  }
+  return std::make_unique<Region>(segment_, roster_, offset, bytes);
+}
+
+PartialExchange& WorldState::messenger() {
+  if (messenger_ == nullptr) {
+    const PartialOptions options{.trigger = all(), .scale = Scale::none, .window = 1};
+    const auto shape =
+        PartialExchange::shape(kMessageElements, DataType::float32, roster_.ranks(), options);
+    messenger_region_ = make_region("barrier or broadcast", shape.bytes(), shape.smallest_bytes());
+    messenger_ =
+        std::make_unique<PartialExchange>(roster_, *host_, timeout_, messenger_region_->data(),
+                                          kMessageElements, DataType::float32, options);
+  }
+  return *messenger_;
+}
+
+void WorldState::barrier() {
+  PartialExchange& carrier = messenger();
+  carrier.deposit_nothing();
+  carrier.await();
+}
+
+void WorldState::broadcast(void* data, std::size_t bytes, int root) {
+  if (root < 0 || root >= roster_.ranks()) {
+    throw Error(ErrorCode::invalid_argument, "the root of a broadcast is " + std::to_string(root),
+                "Give a rank from 0 to " + std::to_string(roster_.ranks() - 1));
+  }
+  if (data == nullptr && bytes > 0) {
+    throw Error(ErrorCode::invalid_argument, "the buffer to broadcast is null", "Give a buffer");
+  }
+  PartialExchange& carrier = messenger();
+  for (std::size_t sent = 0; sent < bytes; sent += kMessageBytes) {
+    auto* part = static_cast<std::byte*>(data) + sent;
+    const std::size_t length = std::min(kMessageBytes, bytes - sent);
+    if (roster_.rank() == root) {
+      std::memcpy(carrier.writable_slot(), part, length);
+      carrier.deposit_slot(1);
+    } else {
+      carrier.deposit_nothing();
+    }
+    carrier.await();
+    const std::uint64_t round = carrier.seen() + 1;
+    if (!carrier.receipt(round).contributors.contains(root)) {
+      throw Error(ErrorCode::rank_lost,
+                  "rank " + std::to_string(root) + " died before its broadcast",
+                  "Choose a live root (World::dead() tells who is not)");
+    }
+    if (roster_.rank() != root) std::memcpy(part, carrier.values(round), length);
+    carrier.release_through(round);
+  }
+}
+
+}  // namespace syncopate::detail

@@ -1,0 +1,85 @@
+// What stands behind a World: the segment, this rank's seat, and the making of collectives.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "board/host.h"
+#include "board/roster.h"
+#include "board/segment.h"
+#include "syncopate/policy.h"
+
+namespace syncopate::detail {
+
+class PartialExchange;
+
+/// A part of the segment that one collective of this rank uses. Its memory is given back when
+/// every rank is done with it.
+class Region {
+ public:
+  Region(std::shared_ptr<board::Segment> segment, const board::Roster& roster, std::uint64_t offset,
+         std::size_t bytes);
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+  ~Region();
+
+  std::byte* data() const { return mapping_->data(); }
+
+ private:
+  std::shared_ptr<board::Segment> segment_;
+  const board::Roster& roster_;
+  std::uint64_t offset_;
+  std::size_t bytes_;
+  std::shared_ptr<board::Mapping> mapping_;
+};
+
+class WorldState {
+ public:
+  WorldState(std::shared_ptr<board::Segment> segment, int rank, std::unique_ptr<board::Host> host);
+  WorldState(const WorldState&) = delete;
+  WorldState& operator=(const WorldState&) = delete;
+  ~WorldState();
+
+  board::Roster& roster() { return roster_; }
+  board::Host& host() { return *host_; }
+  const Duration& timeout() const { return timeout_; }
+  void set_timeout(Duration timeout);
+  /// Whether this is still the process that joined, and not a fork of it.
+  bool same_process() const;
+
+  /// Agrees with all ranks on the next collective and returns memory for it. `description` says
+  /// all that must be the same on every rank; where it differs, every rank gets Error(mismatch).
+  std::unique_ptr<Region> make_region(const std::string& description, std::size_t bytes,
+                                      std::size_t smallest_bytes);
+
+  void barrier();
+  void broadcast(void* data, std::size_t bytes, int root);
+
+  static std::size_t control_bytes(int ranks);
+
+ private:
+  PartialExchange& messenger();
+  void compare(const board::Proposal& mine) const;
+
+  std::shared_ptr<board::Segment> segment_;
+  std::shared_ptr<board::Mapping> control_;
+  std::unique_ptr<board::Host> host_;
+  board::Roster roster_;
+  pid_t process_;
+  Duration timeout_;
+  std::uint64_t next_offset_;
+  std::unique_ptr<Region> messenger_region_;
+  std::unique_ptr<PartialExchange> messenger_;  ///< Carries barriers and broadcasts.
+};
+
+/// What a collective keeps alive while it is used.
+struct Kept {
+  Kept(std::shared_ptr<WorldState> kept_world, std::unique_ptr<Region> kept_region)
+      : world(std::move(kept_world)), region(std::move(kept_region)) {}
+  std::shared_ptr<WorldState> world;
+  std::unique_ptr<Region> region;  ///< Goes first: it asks the world's roster who is left.
+};
+
+}  // namespace syncopate::detail
