@@ -44,13 +44,13 @@ class Gloo {
 
   void barrier() {
     gloo::BarrierOptions options(context_);
-    options.setTag(barrier_tag);
+    options.setTag(kBarrierTag);
     gloo::barrier(options);
   }
 
   void total(std::span<double> values) {
     gloo::AllreduceOptions options(context_);
-    options.setTag(total_tag);
+    options.setTag(kTotalTag);
     options.setOutput(values.data(), values.size());
     options.setReduceFunction(&add<double>);
     gloo::allreduce(options);
@@ -66,16 +66,16 @@ class Gloo {
   /// call is then as cheap as Gloo allows.
   void prepare(std::span<float> values) {
     options_.emplace(context_);
-    options_->setTag(sum_tag);
+    options_->setTag(kSumTag);
     options_->setOutput(values.data(), values.size());
     options_->setReduceFunction(&add<float>);
   }
   void sum_in_place(std::span<float>) { gloo::allreduce(*options_); }
 
  private:
-  static constexpr std::uint32_t barrier_tag = 1;
-  static constexpr std::uint32_t total_tag = 2;
-  static constexpr std::uint32_t sum_tag = 3;
+  static constexpr std::uint32_t kBarrierTag = 1;
+  static constexpr std::uint32_t kTotalTag = 2;
+  static constexpr std::uint32_t kSumTag = 3;
 
   std::shared_ptr<gloo::rendezvous::Context> context_;
   std::optional<gloo::AllreduceOptions> options_;
@@ -83,9 +83,9 @@ class Gloo {
 
 int run_rank(int rank, int ranks, const std::string& meeting_place, const char* workload) {
   try {
-    const bench::Workload work = bench::read_workload(workload);
-    bench::Synchronous<Gloo> side(work, rank, ranks, meeting_place);
-    bench::run(side, work);
+    const peers::Workload work = peers::read_workload(workload);
+    peers::Synchronous<Gloo> side(work, rank, ranks, meeting_place);
+    peers::run(side, work);
     side.barrier();
     return 0;
   } catch (const std::exception& error) {

@@ -2,8 +2,9 @@
 //
 // A side is a class with rank(), ranks(), library(), barrier(), total(values) (sums a vector
 // over the ranks, untimed), open(elements), buffer(), exchange(consume), others_done(step,
-// planned), expect(result, iteration), rounds() and close(). `consume` is called with each
-// result while it is valid. Those who wait for everyone derive from Synchronous (synchronous.h).
+// planned), expect(result, iteration), rounds() and close(), which returns what else there is to
+// say about the rounds. `consume` is called with each result while it is valid. Those who wait for
+// everyone derive from Synchronous (synchronous.h).
 //
 // The time of an iteration is the mean over the ranks of the time of the call (OSU's
 // convention); the statistics are over iterations.
@@ -21,7 +22,7 @@
 #include "values.h"
 #include "workload.h"
 
-namespace bench {
+namespace peers {
 
 using Clock = std::chrono::steady_clock;
 
@@ -81,10 +82,10 @@ void verify_sum(Side& side, std::size_t elements) {
 /// Warms up and, if the work is bounded by time, agrees on the number of iterations.
 template <typename Side>
 int agree_on_iterations(Side& side, const Workload& work, std::size_t elements) {
-  constexpr double fewest = 10;
-  constexpr double most = 50'000;
-  constexpr std::size_t large = std::size_t{2} << 20;  // elements; one call warms these enough
-  const int warmup = elements < large ? std::max(work.warmup, 1) : std::max(work.warmup / 5, 1);
+  constexpr double kFewest = 10;
+  constexpr double kMost = 50'000;
+  constexpr std::size_t kLarge = std::size_t{2} << 20;  // elements; one call warms these enough
+  const int warmup = elements < kLarge ? std::max(work.warmup, 1) : std::max(work.warmup / 5, 1);
   std::vector<double> each;
   for (int i = 0; i < warmup; ++i) {
     const auto begin = Clock::now();
@@ -95,47 +96,49 @@ int agree_on_iterations(Side& side, const Workload& work, std::size_t elements) 
   // The median, because the first calls open connections and touch pages.
   std::vector<double> usual = {median(each)};
   average_over_ranks(side, usual, side.ranks());
-  return int(std::clamp(work.seconds * 1e6 / usual[0], fewest, most));
+  return int(std::clamp(work.seconds * 1e6 / usual[0], kFewest, kMost));
 }
 
+/// What a measuring loop saw on this rank.
+struct Observed {
+  std::vector<double> times;  // microseconds; of each iteration, or of each step with Skew::chronic
+  double elapsed = 0;         // of all steps together
+  double calls = 0;           // of these, within calls
+};
+
 template <typename Side>
-nlohmann::json measure_plain(Side& side, const Workload& work, std::size_t bytes) {
-  const std::size_t elements = bytes / sizeof(float);
+Observed measure_plain(Side& side, const Workload& work, std::size_t elements) {
   verify_sum(side, elements);
   if (!work.touch) std::fill_n(side.buffer(), elements, 0.0F);
-  std::vector<double> times(std::size_t(agree_on_iterations(side, work, elements)));
-  for (double& time : times) time = plain_call(side, work, elements);
+  Observed observed;
+  observed.times.resize(std::size_t(agree_on_iterations(side, work, elements)));
+  for (double& time : observed.times) time = plain_call(side, work, elements);
   verify_sum(side, elements);
-  average_over_ranks(side, times, side.ranks());
-  return describe(bytes, times);
+  return observed;
 }
 
 /// The eager-SGD paper's microbenchmark.
 template <typename Side>
-nlohmann::json measure_arrival(Side& side, const Workload& work, std::size_t bytes) {
-  const std::size_t elements = bytes / sizeof(float);
-  std::vector<double> times(std::size_t(work.iterations));
-  for (std::size_t i = 0; i < times.size(); ++i) {
+Observed measure_arrival(Side& side, const Workload& work, std::size_t elements) {
+  Observed observed;
+  for (std::size_t i = 0; i < std::size_t(work.iterations); ++i) {
     mark_values({side.buffer(), elements}, i);
     side.barrier();
     sleep_milliseconds(side.rank() * work.skew_ms);
     const auto begin = Clock::now();
     side.exchange([&](std::span<const float> result) { side.expect(result, i); });
-    times[i] = microseconds_since(begin);
+    observed.times.push_back(microseconds_since(begin));
   }
   side.barrier();
-  average_over_ranks(side, times, side.ranks());
-  return describe(bytes, times);
+  return observed;
 }
 
-/// One rank is always slow. The times are those of whole steps (sleep and call) of the others.
+/// One rank is always slow. Times are those of whole steps, sleep and call.
 template <typename Side>
-nlohmann::json measure_chronic(Side& side, const Workload& work, std::size_t bytes) {
-  const std::size_t elements = bytes / sizeof(float);
-  const std::size_t planned = std::size_t(work.iterations);
+Observed measure_chronic(Side& side, const Workload& work, std::size_t elements) {
+  const auto planned = std::size_t(work.iterations);
   const bool slow = side.rank() == 0;
-  std::vector<double> times(planned, 0);
-  double calls = 0;
+  Observed observed;
   side.barrier();
   const auto start = Clock::now();
   for (std::size_t i = 0; slow ? !side.others_done(i, planned) : i < planned; ++i) {
@@ -144,30 +147,35 @@ nlohmann::json measure_chronic(Side& side, const Workload& work, std::size_t byt
     sleep_milliseconds(slow ? work.slow_ms : work.fast_ms);
     const auto called = Clock::now();
     side.exchange([&](std::span<const float> result) { side.expect(result, i); });
-    if (slow) continue;
-    calls += microseconds_since(called);
-    times[i] = microseconds_since(begin);
+    observed.calls += microseconds_since(called);
+    observed.times.push_back(microseconds_since(begin));
   }
-  const double elapsed = microseconds_since(start);
-  std::vector<double> others = {slow ? 0 : elapsed, slow ? 0 : double(side.rounds()),
-                                slow ? 0 : calls / double(planned)};
-  side.close();
-  const int fast_ranks = side.ranks() - 1;
-  average_over_ranks(side, times, fast_ranks);
-  average_over_ranks(side, others, fast_ranks);
-  nlohmann::json row = describe(bytes, times);
-  row["rounds_per_second"] = others[1] / (others[0] * 1e-6);
-  row["call_mean_us"] = others[2];
-  return row;
+  observed.elapsed = microseconds_since(start);
+  // The slow rank's own steps are not what is asked for.
+  if (slow) observed = {.times = std::vector<double>(planned, 0)};
+  return observed;
 }
 
 template <typename Side>
 nlohmann::json measure(Side& side, const Workload& work, std::size_t bytes) {
-  side.open(bytes / sizeof(float));
-  nlohmann::json row = work.skew == Skew::none      ? measure_plain(side, work, bytes)
-                       : work.skew == Skew::arrival ? measure_arrival(side, work, bytes)
-                                                    : measure_chronic(side, work, bytes);
-  row.update(side.close());
+  const std::size_t elements = bytes / sizeof(float);
+  const bool chronic = work.skew == Skew::chronic;
+  side.open(elements);
+  Observed observed = work.skew == Skew::none ? measure_plain(side, work, elements)
+                      : chronic               ? measure_chronic(side, work, elements)
+                                              : measure_arrival(side, work, elements);
+  const double rounds = observed.elapsed > 0 ? double(side.rounds()) : 0;
+  nlohmann::json row = side.close();
+
+  const int observers = chronic ? side.ranks() - 1 : side.ranks();
+  average_over_ranks(side, observed.times, observers);
+  row.update(describe(bytes, observed.times));
+  if (chronic) {
+    std::vector<double> means = {observed.elapsed, rounds, observed.calls};
+    average_over_ranks(side, means, observers);
+    row["rounds_per_second"] = means[1] / (means[0] * 1e-6);
+    row["call_mean_us"] = means[2] / double(observed.times.size());
+  }
   return row;
 }
 
@@ -183,4 +191,4 @@ void run(Side& side, const Workload& work) {
   }
 }
 
-}  // namespace bench
+}  // namespace peers

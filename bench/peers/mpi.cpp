@@ -64,12 +64,12 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   try {
     if (argc != 2) throw std::runtime_error("expected one argument, the workload as JSON");
-    const bench::Workload work = bench::read_workload(argv[1]);
-    bench::Synchronous<Mpi> side(work);
+    const peers::Workload work = peers::read_workload(argv[1]);
+    peers::Synchronous<Mpi> side(work);
     if (!launcher_matches(side.ranks())) {
       throw std::runtime_error("started by the mpirun of another MPI than " + side.library());
     }
-    bench::run(side, work);
+    peers::run(side, work);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);

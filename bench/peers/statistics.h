@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace bench {
+namespace peers {
 
 /// The smallest value that at least `share` of the values do not exceed; 0 for an empty list.
 inline double quantile(std::vector<double> values, double share) {
@@ -31,4 +31,4 @@ inline double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
 }
 
-}  // namespace bench
+}  // namespace peers

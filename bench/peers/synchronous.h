@@ -8,7 +8,7 @@
 
 #include "measure.h"
 
-namespace bench {
+namespace peers {
 
 /// Reads the workload that `syncopate bench` hands over.
 inline Workload read_workload(const char* text) {
@@ -60,4 +60,4 @@ class Synchronous : public Library {
   std::size_t rounds_ = 0;
 };
 
-}  // namespace bench
+}  // namespace peers

@@ -7,13 +7,13 @@
 #include <stdexcept>
 #include <string>
 
-namespace bench {
+namespace peers {
 
-constexpr std::size_t value_period = 8;
+constexpr std::size_t kValuePeriod = 8;
 
 inline void fill_values(std::span<float> values, int rank) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = float(rank + 1) + float(i % value_period);
+    values[i] = float(rank + 1) + float(i % kValuePeriod);
   }
 }
 
@@ -26,7 +26,7 @@ inline void wrong_result(std::size_t index, float value, const std::string& expe
 inline void check_values(std::span<const float> result, int ranks) {
   const auto base = float(ranks) * float(ranks + 1) / 2;
   for (std::size_t i = 0; i < result.size(); ++i) {
-    const float expected = base + float(ranks) * float(i % value_period);
+    const float expected = base + float(ranks) * float(i % kValuePeriod);
     if (result[i] != expected) wrong_result(i, result[i], std::to_string(expected));
   }
 }
@@ -39,4 +39,4 @@ inline void mark_values(std::span<float> values, std::size_t iteration) {
   }
 }
 
-}  // namespace bench
+}  // namespace peers

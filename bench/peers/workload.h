@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace bench {
+namespace peers {
 
 /// Who comes late to the calls, and by how much.
 enum class Skew {
@@ -47,4 +47,4 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Workload, operation, skew, bytes
                                                 slow_ms, fast_ms, trigger, grace, window,
                                                 group_size, synchronise_every)
 
-}  // namespace bench
+}  // namespace peers

@@ -1,0 +1,78 @@
+#include "cli/bench/machine.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "bench/peers/statistics.h"
+
+namespace syncopate::cli::bench {
+
+namespace {
+
+/// The value of the first line "key : value" of a file in /proc.
+std::string proc_value(const char* file, const std::string& key) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t at = line.find_first_not_of(" \t", line.find(':') + 1);
+    return at == std::string::npos ? "" : line.substr(at);
+  }
+  return "";
+}
+
+}  // namespace
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return int(std::thread::hardware_concurrency());
+  return CPU_COUNT(&set);
+}
+
+std::string machine_description() {
+  std::string processor = proc_value("/proc/cpuinfo", "model name");
+  if (processor.empty()) processor = "unknown processor";
+  const double gibibytes =
+      double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / double(1 << 30);
+  utsname system{};
+  uname(&system);
+  return fmt::format("{}, {} cores, {:.0f} GiB, {} {}", processor, usable_cores(), gibibytes,
+                     system.sysname, system.release);
+}
+
+double copy_bandwidth(int threads) {
+  // Larger than the share of any cache one core can have.
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  constexpr int kPasses = 9;
+  using Clock = std::chrono::steady_clock;
+
+  std::barrier together(threads);
+  std::vector<double> seconds(kPasses);
+  const auto copy = [&](bool first) {
+    std::vector<char> from(kBytes, 1);
+    std::vector<char> to(kBytes, 0);
+    for (double& pass : seconds) {
+      together.arrive_and_wait();
+      const auto begin = Clock::now();
+      std::memcpy(to.data(), from.data(), kBytes);
+      together.arrive_and_wait();
+      if (first) pass = std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+  };
+  std::vector<std::jthread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back([&] { copy(false); });
+  copy(true);
+  others.clear();
+  return 2.0 * double(kBytes) * threads / peers::median(seconds) * 1e-9;
+}
+
+}  // namespace syncopate::cli::bench

@@ -1,0 +1,18 @@
+// The machine a figure was measured on, and how fast it copies memory.
+#pragma once
+
+#include <string>
+
+namespace syncopate::cli::bench {
+
+/// Cores this process may run on.
+int usable_cores();
+
+/// "AMD EPYC, 2 cores, 23 GiB, Linux 6.1.0"
+std::string machine_description();
+
+/// Bytes read and written per second, in GB/s, when `threads` threads copy between large buffers
+/// of their own at the same time: the speed limit for whatever moves memory. Median of several.
+double copy_bandwidth(int threads);
+
+}  // namespace syncopate::cli::bench

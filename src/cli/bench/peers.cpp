@@ -1,0 +1,149 @@
+// Where the peers are, and how each is run so that it shows its best.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include "cli/arguments.h"
+#include "cli/bench/machine.h"
+#include "cli/bench/side.h"
+#include "cli/bench/sizes.h"
+#include "launch/launcher.h"
+
+namespace syncopate::cli::bench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The drivers lie in peers/ beside this program, or where SYNCOPATE_PEERS says.
+fs::path driver(const std::string& name) {
+  if (const char* folder = std::getenv("SYNCOPATE_PEERS"); folder != nullptr && *folder != '\0') {
+    return fs::path(folder) / name;
+  }
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path() / "peers" / name;
+}
+
+bool runnable(const fs::path& path) { return access(path.c_str(), X_OK) == 0; }
+
+std::optional<std::string> find_in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
+    if (runnable(candidate)) return candidate.string();
+  }
+  return std::nullopt;
+}
+
+/// The first Python that has PyTorch; the one in PATH need not be the system's.
+std::optional<std::string> python_with_torch() {
+  for (const std::string& name : {std::string("python3"), std::string("/usr/bin/python3")}) {
+    const std::string check = name + " -c 'import torch.distributed' >/dev/null 2>&1";
+    if (std::system(check.c_str()) == 0) return name;
+  }
+  return std::nullopt;
+}
+
+std::optional<Side> openmpi(int ranks) {
+  const auto mpirun = find_in_path("mpirun.openmpi");
+  const fs::path program = driver("peer_openmpi");
+  if (!mpirun || !runnable(program)) return std::nullopt;
+  Side side{.name = "openmpi", .command = {*mpirun, "-n", std::to_string(ranks)}};
+  side.note = "mpirun.openmpi with its defaults";
+  if (ranks > usable_cores()) {
+    // Without it ranks that wait burn the cores of those that work.
+    side.command.insert(side.command.end(),
+                        {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
+    side.note = "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 (it yields)";
+  }
+  side.command.push_back(program.string());
+  if (geteuid() == 0) {
+    side.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+  }
+  return side;
+}
+
+std::optional<Side> mpich(int ranks) {
+  const auto mpirun = find_in_path("mpirun.mpich");
+  const fs::path program = driver("peer_mpich");
+  if (!mpirun || !runnable(program)) return std::nullopt;
+  Side side{.name = "mpich", .command = {*mpirun, "-n", std::to_string(ranks), program.string()}};
+  side.note = "mpirun.mpich with its defaults";
+  if (ranks > usable_cores()) {
+    // The only such setting it has. The ch4:ucx device of Debian's package does not heed it.
+    side.environment = {{"MPIR_CVAR_POLLS_BEFORE_YIELD", "1"}};
+    side.note = "mpirun.mpich, MPIR_CVAR_POLLS_BEFORE_YIELD=1 (it yields if its device heeds that)";
+  }
+  return side;
+}
+
+std::optional<Side> gloo(int ranks) {
+  if (const fs::path program = driver("peer_gloo"); runnable(program)) {
+    return Side{.name = "gloo",
+                .note = "TCP on the loopback device, ring allreduce",
+                .command = {program.string(), std::to_string(ranks)}};
+  }
+  const fs::path script = driver("gloo_torch.py");
+  const auto python = fs::exists(script) ? python_with_torch() : std::nullopt;
+  if (!python) return std::nullopt;
+  return Side{.name = "gloo",
+              .note = "through PyTorch, TCP on the loopback device",
+              .command = {*python, script.string(), std::to_string(ranks)}};
+}
+
+struct Known {
+  std::string name;
+  std::optional<Side> (*find)(int ranks);
+  std::string packages;
+};
+
+const std::vector<Known>& known_peers() {
+  static const std::vector<Known> known = {
+      {"openmpi", openmpi, "openmpi-bin and libopenmpi-dev"},
+      {"mpich", mpich, "mpich and libmpich-dev"},
+      {"gloo", gloo, "libgloo-dev (or python3-torch)"},
+  };
+  return known;
+}
+
+}  // namespace
+
+const std::vector<std::string>& peer_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Known& known : known_peers()) all.push_back(known.name);
+    return all;
+  }();
+  return names;
+}
+
+Peers find_peers(const std::string& list, int ranks) {
+  if (list == "none") return {};
+  const auto names = list == "all" ? peer_names() : split_list(list);
+  Peers peers;
+  for (const std::string& name : names) {
+    const auto known = std::find_if(known_peers().begin(), known_peers().end(),
+                                    [&](const Known& each) { return each.name == name; });
+    if (known == known_peers().end()) {
+      throw UsageError(fmt::format("--against must be 'all', 'none' or a list of {}, not '{}'",
+                                   fmt::join(peer_names(), ", "), name));
+    }
+    if (auto side = known->find(ranks)) {
+      peers.found.push_back(std::move(*side));
+    } else {
+      peers.missing.push_back(
+          fmt::format("{} is not there: its driver {} was not built. Install {} and build again.",
+                      name, driver("peer_" + name).string(), known->packages));
+    }
+  }
+  return peers;
+}
+
+}  // namespace syncopate::cli::bench

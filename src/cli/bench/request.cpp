@@ -1,0 +1,170 @@
+#include "cli/bench/request.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/arguments.h"
+#include "cli/bench/sizes.h"
+#include "launch/launcher.h"
+#include "syncopate/error.h"
+#include "syncopate/policy.h"
+
+namespace syncopate::cli::bench {
+
+namespace {
+
+constexpr long kMostIterations = 10'000'000;
+constexpr long kMostRepetitions = 1000;
+constexpr long kLargestWindow = 250;
+constexpr int kDefaultWindow = 8;
+// Wide enough that the slow rank's lag never holds the others back.
+constexpr int kChronicWindow = 64;
+constexpr double kMostSeconds = 86'400;
+constexpr double kDefaultTimeout = 900;
+// Two elements, so that the marks of even and odd iterations both have a place.
+constexpr std::size_t kLeastSkewed = 2 * sizeof(float);
+
+int number(const char* option, const std::string& text, long low, long high, int otherwise) {
+  return text.empty() ? otherwise : int(whole_number(option, text, low, high));
+}
+
+std::vector<std::string> checked_triggers(const std::string& list, const std::string& operation,
+                                          int ranks) {
+  std::vector<std::string> triggers = split_list(list);
+  for (std::string& text : triggers) {
+    if (text == "count:half") text = fmt::format("count:{}", (ranks + 1) / 2);
+    const Trigger trigger = [&] {
+      try {
+        return Trigger::parse(text);
+      } catch (const Error&) {
+        throw UsageError(fmt::format(
+            "--triggers must be a list of first, majority, count:K, count:half and all, not '{}'",
+            text));
+      }
+    }();
+    if (trigger.kind == Trigger::Kind::count && (trigger.count < 1 || trigger.count > ranks)) {
+      throw UsageError(
+          fmt::format("count:K must be from 1 to the {} ranks, not {}", ranks, trigger.count));
+    }
+    if (operation == "group" && trigger.kind != Trigger::Kind::first &&
+        trigger.kind != Trigger::Kind::all) {
+      throw UsageError(fmt::format("the groups' triggers must be first or all, not '{}'", text));
+    }
+  }
+  return triggers;
+}
+
+std::string checked_grace(const std::string& text) {
+  try {
+    static_cast<void>(Grace::parse(text));
+    return text;
+  } catch (const Error&) {
+    throw UsageError(
+        fmt::format("--grace must be off, auto, auto:SHARE or a time such as 2ms, not '{}'", text));
+  }
+}
+
+peers::Workload workload(const Typed& typed, const Defaults& defaults, int ranks) {
+  const bool skewed = defaults.operation == "partial" || defaults.operation == "group";
+  peers::Workload work;
+  work.operation = defaults.operation;
+  work.skew = !skewed         ? peers::Skew::none
+              : typed.chronic ? peers::Skew::chronic
+                              : peers::Skew::arrival;
+  work.bytes = parse_sizes("--bytes", typed.bytes.empty() ? defaults.bytes : typed.bytes,
+                           skewed ? kLeastSkewed : sizeof(float));
+  work.iterations =
+      number("--iterations", typed.iterations, 1, kMostIterations, defaults.iterations);
+  if (!typed.seconds.empty()) work.seconds = seconds("--seconds", typed.seconds, kMostSeconds);
+  work.warmup = number("--warmup", typed.warmup, 1, kMostIterations, work.warmup);
+  work.touch = !typed.no_touch;
+  work.read = typed.read;
+  work.average = defaults.operation == "group";
+  if (!typed.grace.empty()) work.grace = checked_grace(typed.grace);
+  const bool group = defaults.operation == "group";
+  work.window = number("--window", typed.window, 1, kLargestWindow,
+                       typed.chronic ? kChronicWindow
+                       : group       ? 0
+                                     : kDefaultWindow);
+  work.group_size = number("--group-size", typed.group_size, 1, ranks, 0);
+  // Everyone waits for the slow rank at a common step: with a chronic straggler there is none.
+  work.synchronise_every = number("--sync-every", typed.synchronise_every, 0, kLargestWindow,
+                                  typed.chronic ? 0 : work.synchronise_every);
+  return work;
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
+  const auto add = [&](const char* name, std::string& value, const char* type,
+                       const std::string& text) {
+    command.add_option(name, value, text)->type_name(type);
+  };
+  add("-n,--ranks", typed.ranks, "N",
+      fmt::format("How many ranks; {} if not given", defaults.ranks));
+  add("--bytes", typed.bytes, "LIST",
+      fmt::format("Sizes: 8,64K,1M or a range 64-4M; {} if not given", defaults.bytes));
+  add("--repeat", typed.repeat, "N",
+      fmt::format("Repetitions; each figure is the median over them; {} if not given",
+                  defaults.repetitions));
+  add("--json", typed.json, "FILE", "Also write the rows as JSON, one object per line");
+  add("--timeout", typed.timeout, "S",
+      fmt::format("End a run of one side after so many seconds; {:.0f} if not given",
+                  kDefaultTimeout));
+}
+
+void add_plain_options(CLI::App& command, Typed& typed) {
+  command
+      .add_option("--iterations", typed.iterations, "Timed calls per size; by time if not given")
+      ->type_name("N");
+  command
+      .add_option("--seconds", typed.seconds,
+                  "Time per size without --iterations; 0.5 if not given")
+      ->type_name("S");
+  command.add_option("--warmup", typed.warmup, "Calls before the timed ones; 10 if not given")
+      ->type_name("N");
+  command.add_flag("--no-touch,!--touch", typed.no_touch,
+                   "Do not rewrite the values before each call (the default is to, untimed)");
+  command.add_flag("--read", typed.read,
+                   "Each rank also reads the whole result, within the timed part");
+}
+
+void add_skew_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
+  command
+      .add_option("--iterations", typed.iterations,
+                  fmt::format("Calls per size; {} if not given", defaults.iterations))
+      ->type_name("N");
+  command
+      .add_option("--triggers", typed.triggers,
+                  fmt::format("What starts a round; {} if not given", defaults.triggers))
+      ->type_name("LIST");
+  command.add_option("--grace", typed.grace, "How long a round stays open: off, auto or 2ms")
+      ->type_name("TIME");
+  command
+      .add_option("--window", typed.window,
+                  fmt::format("The most rounds a rank may lag; {}, or {} with --chronic",
+                              kDefaultWindow, kChronicWindow))
+      ->type_name("N");
+  command.add_flag("--chronic", typed.chronic,
+                   "One rank is always slow (32 ms per step, the others 1 ms), and no barrier");
+}
+
+Request checked(const Typed& typed, const Defaults& defaults) {
+  const bool needs_two = defaults.operation != "allreduce";
+  Request request;
+  request.ranks =
+      number("--ranks", typed.ranks, needs_two ? 2 : 1, launch::kMostRanks, defaults.ranks);
+  request.work = workload(typed, defaults, request.ranks);
+  request.triggers = checked_triggers(typed.triggers.empty() ? defaults.triggers : typed.triggers,
+                                      defaults.operation, request.ranks);
+  request.repetitions = number("--repeat", typed.repeat, 1, kMostRepetitions, defaults.repetitions);
+  request.timeout_seconds =
+      typed.timeout.empty() ? kDefaultTimeout : seconds("--timeout", typed.timeout, kMostSeconds);
+  request.peers =
+      find_peers(typed.against.empty() ? defaults.against : typed.against, request.ranks);
+  request.json_file = typed.json;
+  return request;
+}
+
+}  // namespace syncopate::cli::bench

@@ -1,0 +1,50 @@
+// What a user asks of `syncopate bench`: the options as typed, and the checked request they make.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/peers/workload.h"
+#include "cli/bench/side.h"
+
+namespace syncopate::cli::bench {
+
+/// The options as they were typed. Empty: not given, and the benchmark's own default holds.
+struct Typed {
+  std::string ranks, bytes, iterations, seconds, warmup, repeat, against, json, timeout;
+  std::string triggers, grace, window, group_size, synchronise_every;
+  bool no_touch = false;
+  bool read = false;
+  bool chronic = false;
+};
+
+/// What every benchmark is told, and what holds if it is not.
+struct Defaults {
+  std::string operation;
+  int ranks = 1;
+  std::string bytes;
+  std::string triggers = "all";
+  std::string against = "none";
+  int repetitions = 1;
+  int iterations = 0;  ///< 0: by time
+};
+
+struct Request {
+  peers::Workload work;
+  int ranks = 1;
+  std::vector<std::string> triggers;
+  int repetitions = 1;
+  double timeout_seconds = 0;
+  Peers peers;
+  std::string json_file;
+};
+
+void add_common_options(CLI::App& command, Typed& typed, const Defaults& defaults);
+void add_plain_options(CLI::App& command, Typed& typed);
+void add_skew_options(CLI::App& command, Typed& typed, const Defaults& defaults);
+
+/// Checks everything before anything starts; throws UsageError.
+Request checked(const Typed& typed, const Defaults& defaults);
+
+}  // namespace syncopate::cli::bench

@@ -1,0 +1,95 @@
+#include "cli/bench/side.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+#include <sstream>
+
+#include "launch/launcher.h"
+
+namespace syncopate::cli::bench {
+
+namespace {
+
+constexpr int kSignalBase = 128;
+
+/// What a side writes to stderr. Shown only if it fails.
+class Complaints {
+ public:
+  Complaints() : descriptor_(memfd_create("complaints", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) throw std::runtime_error("cannot make a file for the ranks' messages");
+  }
+  ~Complaints() { close(descriptor_); }
+  Complaints(const Complaints&) = delete;
+  Complaints& operator=(const Complaints&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+  std::string end() const {
+    constexpr off_t kEnough = 2000;
+    const off_t size = lseek(descriptor_, 0, SEEK_END);
+    std::string text(std::size_t(std::min(size, kEnough)), '\0');
+    const ssize_t count = pread(descriptor_, text.data(), text.size(), size - off_t(text.size()));
+    text.resize(std::size_t(std::max<ssize_t>(count, 0)));
+    return text;
+  }
+
+ private:
+  int descriptor_;
+};
+
+std::vector<nlohmann::json> parse_lines(const Side& side, const std::string& output) {
+  std::vector<nlohmann::json> rows;
+  std::istringstream stream(output);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.starts_with("{")) continue;
+    rows.push_back(nlohmann::json::parse(line, nullptr, false));
+    if (rows.back().is_discarded()) {
+      throw std::runtime_error(fmt::format("{} printed what is not JSON: {}", side.name, line));
+    }
+  }
+  return rows;
+}
+
+bool user_ended_it(int exit_code) {
+  return exit_code == kSignalBase + SIGINT || exit_code == kSignalBase + SIGTERM ||
+         exit_code == kSignalBase + SIGHUP || exit_code == kSignalBase + SIGQUIT;
+}
+
+}  // namespace
+
+Side our_side(int ranks, const std::string& command) {
+  return {.name = "syncopate",
+          .note = "",
+          .command = launch::this_program({command}),
+          .environment = {},
+          .processes = ranks};
+}
+
+std::vector<nlohmann::json> run_side(const Side& side, const nlohmann::json& work,
+                                     double timeout_seconds) {
+  const Complaints complaints;
+  launch::LaunchOptions options;
+  options.ranks = side.processes;
+  options.command = side.command;
+  options.command.push_back(work.dump());
+  options.environment = side.environment;
+  options.timeout_seconds = timeout_seconds;
+  options.output = launch::Output::captured;
+  options.err = complaints.descriptor();
+  const launch::LaunchResult result = launch::launch(options);
+  if (user_ended_it(result.exit_code)) throw Interrupted{result.exit_code};
+  if (result.exit_code != 0) {
+    throw std::runtime_error(fmt::format("{} failed (exit code {}):\n  {}\n{}", side.name,
+                                         result.exit_code, fmt::join(options.command, " "),
+                                         complaints.end()));
+  }
+  return parse_lines(side, result.ranks.at(0).output);
+}
+
+}  // namespace syncopate::cli::bench

@@ -1,0 +1,47 @@
+// The sides of a comparison, ours and the peers': where each one's driver is, how its ranks are
+// started, and what came out.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/peers/workload.h"
+
+namespace syncopate::cli::bench {
+
+struct Side {
+  std::string name;                  ///< "syncopate", "openmpi", "mpich" or "gloo"
+  std::string note;                  ///< How it is run, for the reader of the figures.
+  std::vector<std::string> command;  ///< The workload is added as the last argument.
+  std::vector<std::pair<std::string, std::string>> environment;
+  int processes = 1;  ///< How many the launcher starts; a peer starts its ranks itself.
+};
+
+/// The user ended the job; the exit code says how.
+struct Interrupted {
+  int exit_code;
+};
+
+/// This program's hidden command `command` as ranks.
+Side our_side(int ranks, const std::string& command);
+
+/// The names --against knows, besides "all" and "none".
+const std::vector<std::string>& peer_names();
+
+struct Peers {
+  std::vector<Side> found;
+  std::vector<std::string> missing;  ///< One sentence for each: what is not there and what has it.
+};
+
+/// The peers in a list such as "openmpi,gloo" or "all" or "none". Throws UsageError for others.
+Peers find_peers(const std::string& list, int ranks);
+
+/// Runs a side and returns the objects it printed. Throws std::runtime_error with the end of what
+/// it wrote to stderr if it failed, and Interrupted if the user ended it.
+std::vector<nlohmann::json> run_side(const Side& side, const nlohmann::json& work,
+                                     double timeout_seconds);
+
+}  // namespace syncopate::cli::bench

@@ -1,0 +1,93 @@
+#include "cli/bench/sizes.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "cli/arguments.h"
+
+namespace syncopate::cli::bench {
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{16} << 30;
+constexpr std::size_t kDefaultFactor = 8;
+constexpr std::string_view kUnits = "KMG";
+
+std::optional<std::size_t> parse_size(std::string_view text) {
+  std::size_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || number > kMostBytes) return std::nullopt;
+  if (stop == end) return number;
+  const std::size_t unit = kUnits.find(*stop);
+  if (unit == std::string_view::npos || stop + 1 != end) return std::nullopt;
+  return number << (10 * (unit + 1));
+}
+
+/// One entry of the list: a size or a range of sizes. Empty if it cannot be read.
+std::vector<std::size_t> parse_entry(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  if (dash == std::string_view::npos) {
+    const auto size = parse_size(text);
+    return size ? std::vector{*size} : std::vector<std::size_t>{};
+  }
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto low = parse_size(text.substr(0, dash));
+  const auto high = parse_size(text.substr(dash + 1, colon - dash - 1));
+  const auto factor = colon == text.size() ? kDefaultFactor : parse_size(text.substr(colon + 1));
+  if (!low || !high || !factor || *low == 0 || *low > *high || *factor < 2) return {};
+  std::vector<std::size_t> sizes;
+  for (std::size_t size = *low; size < *high; size *= *factor) sizes.push_back(size);
+  sizes.push_back(*high);
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::size_t> parse_sizes(const std::string& option, const std::string& text,
+                                     std::size_t least) {
+  std::vector<std::size_t> sizes;
+  for (const std::string& entry : split_list(text)) {
+    const auto parsed = parse_entry(entry);
+    if (parsed.empty()) {
+      throw UsageError(fmt::format(
+          "{} must be sizes such as 8,64K,1M or a range such as 64-4M (times 8) or 8-1M:2 "
+          "(times 2), up to {}; '{}' is neither",
+          option, format_size(kMostBytes), entry));
+    }
+    for (const std::size_t size : parsed) {
+      if (size < least || size % sizeof(float) != 0) {
+        throw UsageError(
+            fmt::format("{} must be multiples of {} bytes (float32) from {} on, not {}", option,
+                        sizeof(float), least, size));
+      }
+    }
+    sizes.insert(sizes.end(), parsed.begin(), parsed.end());
+  }
+  return sizes;
+}
+
+std::string format_size(std::size_t bytes) {
+  std::string unit;
+  for (const char next : kUnits) {
+    if (bytes < 1024 || bytes % 1024 != 0) break;
+    bytes /= 1024;
+    unit = next;
+  }
+  return fmt::format("{}{}", bytes, unit);
+}
+
+}  // namespace syncopate::cli::bench
