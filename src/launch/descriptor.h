@@ -1,0 +1,40 @@
+// An open file descriptor that is closed when its owner goes.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace syncopate::launch {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  int number() const { return number_; }
+  bool open() const { return number_ >= 0; }
+  void close() {
+    if (number_ >= 0) ::close(std::exchange(number_, -1));
+  }
+
+ private:
+  int number_ = -1;
+};
+
+/// Both ends are closed on exec: a rank keeps only what it was given on purpose.
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+/// Throws std::system_error when no descriptor is left.
+Pipe make_pipe();
+
+}  // namespace syncopate::launch

@@ -1,0 +1,96 @@
+// One run of a job: an event loop over the ranks' output, the launcher's signals and deadlines.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "board/meeting.h"
+#include "launch/guard.h"
+#include "launch/launcher.h"
+#include "launch/output.h"
+#include "launch/process.h"
+#include "launch/signals.h"
+
+namespace syncopate::launch {
+
+class Job {
+ public:
+  explicit Job(const LaunchOptions& options);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  LaunchResult run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  enum class Phase {
+    running,    ///< Ranks run, all of them or, with `survive`, some.
+    ending,     ///< The ranks have been asked to end; at the deadline they are killed.
+    killing,    ///< The ranks have been killed; the kernel has yet to hand them over.
+    leftovers,  ///< All ranks have ended. What they left running has a moment to end by itself.
+    sweeping,   ///< What they left running has been killed, and so is what comes to light by that.
+    flushing,   ///< No process is left. The rest of the output is written.
+    done,
+  };
+
+  struct Rank {
+    pid_t process = 0;  // 0 before it is started and after it has ended
+    std::unique_ptr<RankStream> out;
+    std::unique_ptr<RankStream> err;
+    RankOutcome outcome;
+  };
+
+  // Starting (start.cpp).
+  void start_ranks();
+  bool start_rank(int number, int null_input);
+
+  // What can happen (job.cpp).
+  void wait_for_events();
+  void handle(int signal);
+  void reap();
+  void handle_deadline();
+  void rank_ended(Rank& rank, int number, int status);
+
+  // What is done about it.
+  void end_ranks(int signal);
+  void kill_ranks();
+  void begin_leftovers();
+  void look_for_leftovers();
+  void begin_flushing();
+
+  void send(int signal) const;
+  void say(const std::string& sentence);
+  void conclude(int exit_code);
+  std::string running_ranks() const;
+  std::optional<Clock::time_point> next_deadline() const;
+
+  const LaunchOptions& options_;
+  Outlet out_;
+  Outlet err_;
+  SignalScope signals_;
+  ProcessScope process_;
+  std::set<pid_t> spared_;  // children this process had before
+  board::Meeting meeting_;
+  std::optional<Guard> guard_;
+
+  std::vector<Rank> ranks_;
+  std::map<pid_t, int> rank_of_;
+  int running_ = 0;
+
+  Phase phase_ = Phase::running;
+  Clock::time_point phase_deadline_;
+  std::optional<Clock::time_point> job_deadline_;
+  std::optional<int> conclusion_;     // the exit code, once something has decided it
+  std::optional<int> first_failure_;  // the code of the first rank that failed
+};
+
+}  // namespace syncopate::launch

@@ -1,0 +1,99 @@
+// The launcher as the other commands use it: from inside, several jobs one after the other.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "launch/launcher.h"
+#include "syncopate/error.h"
+
+namespace syncopate::launch {
+namespace {
+
+LaunchOptions shell(int ranks, const std::string& script) {
+  LaunchOptions options;
+  options.ranks = ranks;
+  options.command = {"sh", "-c", script};
+  options.output = Output::captured;
+  return options;
+}
+
+TEST(LaunchLibrary, CapturesTheOutputOfEachRankUntouched) {
+  const auto result = launch(shell(3, R"(printf "rank $SYNCOPATE_RANK\nof 3")"));
+  EXPECT_EQ(result.exit_code, 0);
+  ASSERT_EQ(result.ranks.size(), 3u);
+  EXPECT_EQ(result.ranks[0].output, "rank 0\nof 3");
+  EXPECT_EQ(result.ranks[2].output, "rank 2\nof 3");
+}
+
+TEST(LaunchLibrary, CapturesMoreThanAPipeHolds) {
+  const auto result = launch(shell(2, "head -c 5000000 /dev/zero"));
+  EXPECT_EQ(result.ranks[0].output.size(), 5000000u);
+  EXPECT_EQ(result.ranks[1].output.size(), 5000000u);
+}
+
+TEST(LaunchLibrary, TellsHowEachRankEnded) {
+  auto options = shell(3, "case $SYNCOPATE_RANK in 0) exit 0;; 1) exit 7;; 2) kill -9 $$;; esac");
+  options.survive = true;
+  const auto result = launch(options);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(result.ranks[0].succeeded());
+  EXPECT_EQ(result.ranks[1].description(), "exited with code 7");
+  EXPECT_EQ(result.ranks[2].description(), "was killed by signal 9 (Killed)");
+  EXPECT_EQ(result.ranks[2].code(), 128 + SIGKILL);
+}
+
+TEST(LaunchLibrary, AddsToTheEnvironmentAndReplacesWhatIsThere) {
+  auto options = shell(1, "echo $HOME $EXTRA");
+  options.environment = {{"EXTRA", "more"}, {"HOME", "elsewhere"}};
+  EXPECT_EQ(launch(options).ranks[0].output, "elsewhere more\n");
+}
+
+TEST(LaunchLibrary, RanksStartWithTheSignalsOfTheirLauncher) {
+  ::signal(SIGCHLD, SIG_IGN);
+  auto options = shell(1, "");
+  options.command = {"grep", "-E", "SigBlk|SigIgn", "/proc/self/status"};
+  const auto result = launch(options);
+  std::ifstream status("/proc/self/status");
+  std::string own;
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigBlk") || line.starts_with("SigIgn")) own += line + "\n";
+  }
+  ::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.ranks[0].output, own);
+}
+
+TEST(LaunchLibrary, ThisProgramIsTheRunningExecutable) {
+  auto options = shell(1, "");
+  options.command = this_program({"--gtest_list_tests"});
+  const auto result = launch(options);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.ranks[0].output.find("LaunchLibrary."), std::string::npos);
+}
+
+TEST(LaunchLibrary, RefusesWhatIsOutOfRangeBeforeAnythingStarts) {
+  const auto refused = [](auto change) {
+    auto options = shell(1, "echo started");
+    change(options);
+    try {
+      launch(options);
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::invalid_argument;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused([](auto& options) { options.ranks = 0; }));
+  EXPECT_TRUE(refused([](auto& options) { options.ranks = kMostRanks + 1; }));
+  EXPECT_TRUE(refused([](auto& options) { options.command.clear(); }));
+  EXPECT_TRUE(refused([](auto& options) { options.timeout_seconds = 0; }));
+  EXPECT_TRUE(refused([](auto& options) {
+    options.wait_timeout_seconds = std::numeric_limits<double>::quiet_NaN();
+  }));
+  EXPECT_TRUE(refused([](auto& options) { options.kill_after_seconds = -1; }));
+}
+
+}  // namespace
+}  // namespace syncopate::launch
