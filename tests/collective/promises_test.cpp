@@ -1,0 +1,8 @@
+// The promises of design.md, section 4, with ranks that are threads of one process.
+#include "support/promise.h"
+
+namespace syncopate::testing {
+
+Crew crew_of_this_program() { return Crew::threads; }
+
+}  // namespace syncopate::testing

@@ -1,0 +1,49 @@
+#include "support/stage.h"
+
+#include <sched.h>
+
+#include <cstring>
+#include <new>
+
+#include "board/layout.h"
+
+// A schedule must not depend on the machine it is played on: in programs with a stage every
+// rank believes that it may run on the same four cores.
+extern "C" int sched_getaffinity(pid_t /*process*/, std::size_t size, cpu_set_t* cores) noexcept {
+  constexpr int kCores = 4;
+  CPU_ZERO_S(size, cores);
+  for (int core = 0; core < kCores; ++core) CPU_SET_S(core, size, cores);
+  return 0;
+}
+
+namespace syncopate::testing {
+
+Stage::~Stage() = default;
+
+Stage::Memory::~Memory() { ::operator delete (data_, std::align_val_t{board::Layout::kUnit}); }
+
+std::byte* Stage::Memory::zeroed(std::size_t bytes) {
+  if (bytes > size_) {
+    ::operator delete (data_, std::align_val_t{board::Layout::kUnit});
+    data_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{board::Layout::kUnit}));
+    size_ = bytes;
+  }
+  std::memset(data_, 0, bytes);
+  return data_;
+}
+
+void Stage::set(int ranks) {
+  machine_.reset();
+  rosters_.clear();
+  std::byte* memory = roster_memory_.zeroed(board::Roster::bytes(ranks));
+  board::Roster::prepare(memory, ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank >= static_cast<int>(hosts_.size())) {
+      hosts_.push_back(std::make_unique<ScriptedHost>(machine_, rank));
+    }
+    rosters_.push_back(std::make_unique<board::Roster>(memory, rank, *hosts_[rank]));
+    rosters_.back()->join({.pid = static_cast<std::uint32_t>(rank + 1), .started = 1});
+  }
+}
+
+}  // namespace syncopate::testing
