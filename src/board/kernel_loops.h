@@ -24,8 +24,8 @@ namespace {
 
 // A block of partial sums waits in the first-level cache while the terms pass by, a few at a time.
 // Slots lie at equal offsets within their pages, so the lines of many terms compete for the same
-// few ways of that cache: more than six at once and they push each other out (a quarter of the
-// speed at 16 terms); fewer and the partial sums are read and written too often.
+// few ways of that cache and push each other out: 16 terms at once lose a third of the speed. With
+// fewer than four, the partial sums are read and written too often.
 constexpr std::size_t block_bytes = 4096;
 constexpr std::size_t terms_per_pass = 6;
 constexpr std::size_t line_bytes = 64;
