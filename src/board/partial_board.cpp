@@ -198,24 +198,9 @@ void PartialBoard::set_standing(Standing standing) {
 
 bool PartialBoard::anybody_waits() const {
   for (int rank = 0; rank < shape_.ranks; ++rank) {
-    if (lines_[rank].waiting.load() != 0) return true;
+    if (lines_[rank].waiting.load() != 0 && roster_.expected(rank)) return true;
   }
   return false;
-}
-
-Time PartialBoard::open_since(RoundNumber round, Time now) {
-  // A tag of the round and microseconds, both cut short: a difference of times is all we need.
-  constexpr int kTimeBits = 44;
-  constexpr std::uint64_t kMask = (std::uint64_t{1} << kTimeBits) - 1;
-  const std::uint64_t tag = round << kTimeBits;
-  const std::uint64_t microseconds = std::uint64_t(now) / 1000 & kMask;
-  std::uint64_t value = control_->opened.load();
-  while ((value & ~kMask) != tag) {
-    if (control_->opened.replace(value, tag | microseconds)) return now;
-  }
-  const std::uint64_t ago = (microseconds - (value & kMask)) & kMask;
-  // Another rank's look at the clock may be a moment later than ours.
-  return ago > kMask / 2 ? now : now - Time(ago) * 1000;
 }
 
 RoundNumber PartialBoard::slowest() {
@@ -234,7 +219,7 @@ bool PartialBoard::window_allows(RoundNumber round) {
 }
 
 int PartialBoard::free_buffer(RoundNumber published_round, int avoid) {
-  std::uint64_t busy[(1024 + 63) / 64] = {};
+  std::uint64_t busy[kMostBuffers / 64] = {};
   const auto take = [&](int buffer) { busy[buffer / 64] |= std::uint64_t{1} << (buffer % 64); };
   const bool suspicious = control_->abandoned.load() != 0;
   const auto usable = [&](int buffer) {
@@ -325,7 +310,7 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
   if (shape_.scale == Scale::ranks) divisor = shape_.ranks;
   if (shape_.scale == Scale::contributors) divisor = static_cast<double>(terms_.size());
   if (shape_.scale == Scale::weight) divisor = header.weight;
-  job = {.round = attempt.round,
+  job = {.tag = attempt.round,
          .buffer = attempt.buffer,
          .attempt = &control_->attempt,
          .attempt_value = attempt.pack(),

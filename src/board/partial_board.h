@@ -18,6 +18,7 @@
 #include "board/event.h"
 #include "board/host.h"
 #include "board/layout.h"
+#include "board/opening.h"
 #include "board/reduction.h"
 #include "board/roster.h"
 #include "board/words.h"
@@ -37,11 +38,10 @@ struct PartialShape {
   std::size_t bytes() const;
   /// Bytes that are touched when no rank is ever late.
   std::size_t smallest_bytes() const;
-  int buffers() const { return window + kSpareBuffers; }
+  /// One per round that some rank has not seen, one for the running round, and one for every
+  /// helper that may be stopped in the middle of an attempt. Memory is used by those in use.
+  int buffers() const { return window + 1 + ranks; }
   int ring() const { return window + 2; }
-
-  /// One for the running round, and two for attempts that somebody stopped may still write to.
-  static constexpr int kSpareBuffers = 3;
 };
 
 /// How a rank takes part in the rounds of one collective.
@@ -69,6 +69,10 @@ class PartialBoard {
   bool deposit(int slot, double weight, RoundNumber base, Time now);
   /// Arrives without values.
   void arrive(RoundNumber base, Time now);
+  /// Arrives without values if there are dropped deposits that no receipt tells of yet.
+  void report_drops(RoundNumber base, Time now) {
+    if (unreported_ > 0) arrive(base, now);
+  }
   /// Deposits of this rank that were dropped so far.
   std::uint64_t dropped() const { return dropped_; }
 
@@ -89,13 +93,18 @@ class PartialBoard {
   bool counts(int rank) const {
     return standing(rank) == Standing::active && roster_.expected(rank);
   }
+  /// Whether `rank` has yet to see `round − window`, so that `round` waits for it.
+  bool holds_up(int rank, RoundNumber round) const {
+    return standing(rank) != Standing::left && roster_.expected(rank) &&
+           seen(rank) + shape_.window < round;
+  }
   void set_waiting(bool waiting) { lines_[roster_.rank()].waiting.store(waiting ? 1 : 0); }
   bool anybody_waits() const;
   void note_step_time(Duration time) { lines_[roster_.rank()].step_time.note(time.count()); }
   Duration step_time(int rank) const { return Duration(lines_[rank].step_time.peek()); }
 
   /// When the trigger of `round` was first seen to hold; notes `now` if nobody has seen it.
-  Time open_since(RoundNumber round, Time now);
+  Time open_since(RoundNumber round, Time now) { return control_->opening.since(round, now); }
 
   // Rounds.
   AttemptWord attempt() const { return AttemptWord::unpack(control_->attempt.load()); }
@@ -122,7 +131,7 @@ class PartialBoard {
   };
   struct alignas(128) Control {  ///< Touched by those who run rounds.
     Shared<std::uint64_t> attempt;
-    Shared<std::uint64_t> opened;     ///< When the trigger of which round was seen to hold.
+    Opening opening;
     Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
   };
   struct alignas(64) Line {  ///< One per rank.

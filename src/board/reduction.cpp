@@ -110,24 +110,24 @@ Reduction::Outcome Reduction::help(const Job& job) {
     std::uint64_t value = shared.load();
     for (;;) {
       const auto word = ChunkWord::unpack(value);
-      if (word.round > job.round) return Outcome::over;
-      if (word.round == job.round && word.phase == Phase::done) break;
+      if (word.tag > job.tag) return Outcome::over;
+      if (word.tag == job.tag && word.phase == Phase::done) break;
       if (word.phase == Phase::claimed && !roster_.dead(word.rank)) {
         pending = true;
         break;
       }
       step(Step::claim);
-      const ChunkWord mine{.round = job.round, .phase = Phase::claimed, .rank = roster_.rank()};
+      const ChunkWord mine{.tag = job.tag, .phase = Phase::claimed, .rank = roster_.rank()};
       if (!shared.replace(value, mine.pack())) continue;
       if (job.attempt->load() != job.attempt_value) {
         // The attempt ended between our look at it and the claim: let go, unwritten.
-        shared.store(ChunkWord{.round = job.round, .phase = Phase::idle, .rank = 0}.pack());
+        shared.store(ChunkWord{.tag = job.tag, .phase = Phase::idle, .rank = 0}.pack());
         return Outcome::over;
       }
       write(job, chunk);
       step(Step::done);
       // Sequentially consistent: of two helpers that finish at once, one must see both done.
-      shared.store(ChunkWord{.round = job.round, .phase = Phase::done, .rank = 0}.pack());
+      shared.store(ChunkWord{.tag = job.tag, .phase = Phase::done, .rank = 0}.pack());
       break;
     }
   }
@@ -135,8 +135,8 @@ Reduction::Outcome Reduction::help(const Job& job) {
   // Whoever finishes last must see that all are done, whichever chunk was pending before.
   for (int chunk = 0; chunk < count; ++chunk) {
     const auto word = ChunkWord::unpack(chunk_word(job.buffer, chunk).load());
-    if (word.round > job.round) return Outcome::over;
-    if (word.round != job.round || word.phase != Phase::done) return Outcome::pending;
+    if (word.tag > job.tag) return Outcome::over;
+    if (word.tag != job.tag || word.phase != Phase::done) return Outcome::pending;
   }
   return Outcome::complete;
 }

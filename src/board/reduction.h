@@ -43,7 +43,7 @@ struct Chunking {
 
 /// A running round, as its helpers see it: frozen inputs and where the result goes.
 struct Job {
-  RoundNumber round;
+  std::uint64_t tag;  ///< Grows with every use of a buffer for another round.
   int buffer;
   const Shared<std::uint64_t>* attempt;  ///< The word that names the current attempt …
   std::uint64_t attempt_value;           ///< … and what it says while this one is current.

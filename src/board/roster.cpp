@@ -129,37 +129,37 @@ std::string Roster::describe(int rank) const {
   return name + " (" + host_.describe(process_of(rank)) + ")";
 }
 
+bool Roster::all_proposed(std::uint64_t number) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (expected(rank) && seats_[rank].proposed.load() < number) return false;
+  }
+  return true;
+}
+
 std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
   Seat& seat = seats_[rank_];
   const std::uint64_t number = ++proposed_;
   seat.proposals[number % 2] = proposal;
   seat.proposed.store(number);
-  header_.event.signal(host_);
   step(Step::agree);
-
-  const auto missing = [&] {
-    std::string names;
-    for (int rank = 0; rank < ranks_; ++rank) {
-      if (!expected(rank) || seats_[rank].proposed.load() >= number) continue;
-      names += (names.empty() ? "" : ", ") + describe(rank);
-    }
-    return names;
-  };
-  const auto complete = [&] {
-    for (int rank = 0; rank < ranks_; ++rank) {
-      if (expected(rank) && seats_[rank].proposed.load() < number) return false;
-    }
-    return true;
-  };
+  if (all_proposed(number)) {
+    header_.event.signal(host_);  // The last to come tells the others.
+    return number;
+  }
   Lookout lookout(host_, oversubscribed());
   for (;;) {
     const std::uint32_t news = header_.event.read();
-    if (complete()) return number;
+    if (all_proposed(number)) return number;
     const Time now = host_.now();
     if (now >= deadline) {
+      std::string missing;
+      for (int rank = 0; rank < ranks_; ++rank) {
+        if (!expected(rank) || seats_[rank].proposed.load() >= number) continue;
+        missing += (missing.empty() ? "" : ", ") + describe(rank);
+      }
       throw Error(ErrorCode::timeout,
-                  "waited in vain for " + missing() + " to make collective number " +
-                      std::to_string(number),
+                  "rank " + std::to_string(rank_) + " waited in vain for " + missing +
+                      " to join in a " + proposal.data(),
                   "Every rank must make the same collectives in the same order");
     }
     lookout.wait(header_.event, news, std::min(deadline, now + kRoundsOfInspection));

@@ -62,10 +62,10 @@ class Roster {
   /// "rank 3 (pid 4711, stopped)".
   std::string describe(int rank) const;
 
-  /// Proposes the next collective and waits until every expected rank has proposed its own.
-  /// Returns its number, 1, 2, 3 …; throws Error(timeout) naming the missing at `deadline`.
+  /// Proposes the next thing to do together and waits until every expected rank has proposed
+  /// its own. Returns its number, 1, 2, 3 …; throws Error(timeout) naming the missing.
   std::uint64_t agree(const Proposal& proposal, Time deadline);
-  /// What `rank` proposed for the newest collective; null if it has not (then it is gone).
+  /// What `rank` proposed with that number; null if it has not (then it is gone).
   const Proposal* proposal_of(int rank) const;
 
   /// Whether the ranks outnumber the cores they may run on.
@@ -94,6 +94,7 @@ class Roster {
   static std::size_t seats_offset();
   static std::size_t lives_offset(int ranks);
   void set_life(int rank, Life from, Life to);
+  bool all_proposed(std::uint64_t number) const;
   ProcessId process_of(int rank) const;
 
   Header& header_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace syncopate::board {
 namespace {
 
 /// Room for every collective of a run. Nothing is reserved: only touched pages take memory.
-constexpr std::uint64_t kNominalSize = std::uint64_t{1} << 44;
+constexpr std::uint64_t kNominalSize = std::uint64_t{1} << 60;
 
 [[noreturn]] void fail(const std::string& what, const std::string& remedy) {
   throw Error(ErrorCode::environment, what + ": " + std::strerror(errno), remedy);
@@ -58,7 +59,13 @@ std::shared_ptr<Segment> Segment::open(const std::string& address) {
     fail("cannot open the board at " + address,
          "The launcher that made it must still run, on this machine and as the same user");
   }
-  return std::make_shared<Segment>(descriptor);
+  auto segment = std::make_shared<Segment>(descriptor);
+  struct stat status;
+  if (fstat(descriptor, &status) != 0 || std::uint64_t(status.st_size) != kNominalSize) {
+    throw Error(ErrorCode::environment, address + " is not a board",
+                "Start the ranks with syncopate run and leave its variables alone");
+  }
+  return segment;
 }
 
 Segment::~Segment() { close(descriptor_); }

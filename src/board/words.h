@@ -9,7 +9,8 @@ namespace syncopate::board {
 
 using RoundNumber = std::uint64_t;
 
-inline constexpr int kRoundBits = 52;
+/// Result buffers of one collective at most: their number has eleven bits.
+inline constexpr int kMostBuffers = 2048;
 
 /// One per rank. What the rank has on the board, and what the rounds have decided about it.
 /// A round decides about a rank by changing `decided` from its predecessor to itself, and takes
@@ -34,10 +35,10 @@ struct AttemptWord {
   int buffer = 0;
 
   static AttemptWord unpack(std::uint64_t word) {
-    return {.round = word >> 11, .last = (word >> 10 & 1) != 0, .buffer = int(word & 1023)};
+    return {.round = word >> 12, .last = (word >> 11 & 1) != 0, .buffer = int(word & 2047)};
   }
   std::uint64_t pack() const {
-    return round << 11 | std::uint64_t(last) << 10 | std::uint64_t(buffer);
+    return round << 12 | std::uint64_t(last) << 11 | std::uint64_t(buffer);
   }
 };
 
@@ -45,18 +46,18 @@ struct AttemptWord {
 struct ChunkWord {
   enum class Phase : std::uint8_t {
     idle,     // nobody writes to it
-    claimed,  // `rank` writes to it, for `round`; nobody else may, unless that rank is dead
-    done,     // it holds the result of `round`
+    claimed,  // `rank` writes to it, for `tag`; nobody else may, unless that rank is dead
+    done,     // it holds the result of `tag`
   };
-  RoundNumber round = 0;
+  std::uint64_t tag = 0;  ///< Which use of the buffer this is about.
   Phase phase = Phase::idle;
   int rank = 0;
 
   static ChunkWord unpack(std::uint64_t word) {
-    return {.round = word >> 12, .phase = Phase(word >> 10 & 3), .rank = int(word & 1023)};
+    return {.tag = word >> 12, .phase = Phase(word >> 10 & 3), .rank = int(word & 1023)};
   }
   std::uint64_t pack() const {
-    return round << 12 | std::uint64_t(phase) << 10 | std::uint64_t(rank);
+    return tag << 12 | std::uint64_t(phase) << 10 | std::uint64_t(rank);
   }
 };
 

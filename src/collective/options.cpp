@@ -9,6 +9,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Duration kLongestGrace = 1h;
+/// Far above any model, and far below where sizes in bytes would overflow.
+constexpr std::size_t kMostElements = std::size_t{1} << 40;
+
 [[noreturn]] void refuse(const std::string& what, const std::string& allowed) {
   throw Error(ErrorCode::invalid_argument, what, allowed);
 }
@@ -22,7 +26,10 @@ void check(const Trigger& trigger, int ranks) {
 }
 
 void check(const Grace& grace) {
-  if (grace.fixed < 0ns) refuse("the grace is negative", "Give a duration of 0 or more");
+  if (grace.fixed < 0ns || grace.fixed > kLongestGrace) {
+    refuse("the grace is " + std::to_string(grace.fixed.count()) + " ns",
+           "Give a duration from 0 to one hour");
+  }
   if (!std::isfinite(grace.share) || grace.share < 0 || grace.share > 10) {
     refuse("the share of automatic grace is " + std::to_string(grace.share),
            "Give a share of the step time from 0 to 10");
@@ -36,6 +43,12 @@ void check_window(int window) {
 }
 
 }  // namespace
+
+void check_elements(std::size_t elements) {
+  if (elements <= kMostElements) return;
+  refuse("a collective of " + std::to_string(elements) + " elements",
+         "Give at most " + std::to_string(kMostElements));
+}
 
 void check(const PartialOptions& options, int ranks) {
   check(options.trigger, ranks);

@@ -10,7 +10,8 @@
 
 namespace syncopate::detail {
 
-/// Throws Error(invalid_argument) that says what was wrong and what is allowed.
+/// Throw Error(invalid_argument) that says what was wrong and what is allowed.
+void check_elements(std::size_t elements);
 void check(const PartialOptions& options, int ranks);
 void check(const GroupOptions& options, int ranks);
 

@@ -12,6 +12,7 @@ std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t el
                                               DataType type, const PartialOptions& options) {
   const std::shared_ptr<WorldState>& state = world.shared_state();
   check(options, world.size());
+  check_elements(elements);
   const board::PartialShape shape = PartialExchange::shape(elements, type, world.size(), options);
   auto region =
       state->make_region(describe(elements, type, options), shape.bytes(), shape.smallest_bytes());

@@ -19,14 +19,6 @@ using board::Reduction;
 using board::Standing;
 using board::Time;
 
-/// How often a rank that waits asks the kernel whether the others live.
-constexpr Time kInspectionEvery = Duration(20ms).count();
-/// How long a helper may sit on a chunk before the others start over without it. A rank that
-/// was only preempted comes back within a few time slices.
-constexpr Time kPatience = Duration(50ms).count();
-/// How soon to look again when a round could not start for lack of a buffer.
-constexpr Time kShortly = Duration(1ms).count();
-
 }  // namespace
 
 board::PartialShape PartialExchange::shape(std::size_t elements, DataType type, int ranks,
@@ -150,7 +142,7 @@ PartialExchange::Outlook PartialExchange::outlook(std::uint64_t round, Time now)
     board_.set_blocked();
     if (!board_.window_allows(round)) {
       for (int rank = 0; rank < roster_.ranks(); ++rank) {
-        if (board_.counts(rank) && board_.seen(rank) + options_.window < round) blocked_by_ = rank;
+        if (board_.holds_up(rank, round)) blocked_by_ = rank;
       }
       return {.again_at = kNever};
     }
@@ -166,6 +158,7 @@ PartialExchange::Outlook PartialExchange::outlook(std::uint64_t round, Time now)
 
 Time PartialExchange::progress(Time now) {
   const std::uint64_t published = board_.published();
+  if (published > delivered_) return now;  // What we wait for is there: start nothing more.
   AttemptWord attempt = board_.attempt();
   if (attempt.round <= published) {
     const Outlook next = outlook(published + 1, now);
@@ -183,18 +176,15 @@ Time PartialExchange::progress(Time now) {
 }
 
 Time PartialExchange::overcome_stall(AttemptWord attempt, Time now) {
-  if (stalled_attempt_ != attempt.pack()) {
-    stalled_attempt_ = attempt.pack();
-    stalled_since_ = now;
-  }
-  if (now - stalled_since_ < kPatience) return stalled_since_ + kPatience;
+  const Time end = stall_.patience_ends(attempt, now);
+  if (now < end) return end;
   // Dead helpers' chunks are taken over at the next look; for a live one we start over.
   if (roster_.look_after()) {
     board_.signal();
-    return now;
+  } else {
+    board_.retry(attempt);
+    stall_.lost_patience(now);
   }
-  board_.retry(attempt);
-  stalled_since_ = now;
   return now;
 }
 
@@ -304,12 +294,14 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
 void PartialExchange::begin_finish() {
   check_open();
   release_through(delivered_);
+  board_.report_drops(delivered_, host_.now());
   board_.set_standing(Standing::finishing);
 }
 
 void PartialExchange::leave() {
   check_open();
   release_through(delivered_);
+  board_.report_drops(delivered_, host_.now());
   closed_ = true;
   board_.set_standing(Standing::left);
 }
@@ -328,9 +320,7 @@ std::string PartialExchange::blame(std::uint64_t round) const {
     add_if([&](int rank) { return board_.results().holds_chunk(attempt.buffer, rank); });
   } else if (blocked_by_ >= 0) {
     reason = ", which lags behind by more than the window,";
-    add_if([&](int rank) {
-      return board_.counts(rank) && board_.seen(rank) + options_.window < round;
-    });
+    add_if([&](int rank) { return board_.holds_up(rank, round); });
   } else if (options_.trigger.kind == Trigger::Kind::majority) {
     add_if([&, drawn = round::draw(options_.trigger.seed, round, roster_.ranks(), [&](int rank) {
                  return board_.counts(rank);

@@ -13,6 +13,7 @@
 #include "board/event.h"
 #include "board/partial_board.h"
 #include "board/roster.h"
+#include "collective/waiting.h"
 #include "round/step_times.h"
 #include "round/trigger.h"
 #include "syncopate/partial_allreduce.h"
@@ -92,8 +93,7 @@ class PartialExchange {
   round::StepTimes step_times_;
   board::Time computing_since_ = 0;
   board::Time inspected_at_ = 0;
-  std::uint64_t stalled_attempt_ = 0;
-  board::Time stalled_since_ = 0;
+  StallWatch stall_;
   std::uint64_t awaited_round_ = 0;  ///< The round that `waited_` is about.
   Duration waited_{0};
   int blocked_by_ = -1;  ///< The rank whose lag held up the awaited round.

@@ -40,7 +40,7 @@ std::optional<Duration> duration(std::string_view text) {
   for (const auto& unit : kUnits) {
     if (!text.ends_with(unit.suffix)) continue;
     const auto value = number<double>(text.substr(0, text.size() - unit.suffix.size()));
-    if (!value || !std::isfinite(*value) || *value < 0) continue;
+    if (!value || !(*value >= 0 && *value * unit.nanoseconds < 1e18)) continue;
     return Duration(std::llround(*value * unit.nanoseconds));
   }
   return std::nullopt;

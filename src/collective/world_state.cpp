@@ -18,6 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kDefaultTimeout = 5min;
+/// As good as for ever, and far from where the clock would overflow.
+constexpr Duration kLongestTimeout = std::chrono::hours(24 * 365 * 10);
 /// Bytes of a broadcast that travel in one round.
 constexpr std::size_t kMessageBytes = 64 << 10;
 constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
@@ -31,12 +33,13 @@ Duration timeout_from_environment() {
   if (text == nullptr) return kDefaultTimeout;
   char* end = nullptr;
   const double seconds = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds > 0) || seconds > 1e9) {
+  if (end == text || *end != '\0' || !(seconds > 0)) {
     throw Error(ErrorCode::environment,
                 std::string(board::kTimeoutVariable) + " is \"" + text + "\"",
                 "Set it to a number of seconds above 0, or unset it");
   }
-  return Duration(std::llround(seconds * 1e9));
+  const double longest = std::chrono::duration<double>(kLongestTimeout).count();
+  return Duration(std::llround(std::min(seconds, longest) * 1e9));
 }
 
 /// Every region ends with a byte per rank that says whether the rank is done with it.
@@ -55,9 +58,11 @@ Region::Region(std::shared_ptr<board::Segment> segment, const board::Roster& ros
       roster_(roster),
       offset_(offset),
       bytes_(bytes),
+      process_(getpid()),
       mapping_(segment_->map(offset, with_departures(bytes, roster.ranks()))) {}
 
 Region::~Region() {
+  if (getpid() != process_) return;  // A fork of the rank goes; the rank stays.
   board::Layout layout;
   layout.add(bytes_);
   auto* departed = reinterpret_cast<board::Shared<std::uint8_t>*>(mapping_->data() + layout.size());
@@ -97,27 +102,28 @@ void WorldState::set_timeout(Duration timeout) {
     throw Error(ErrorCode::invalid_argument, "the timeout is not above 0",
                 "Give the longest time that a wait may take");
   }
-  timeout_ = timeout;
+  timeout_ = std::min(timeout, kLongestTimeout);
 }
 
-void WorldState::compare(const board::Proposal& mine) const {
+void WorldState::agree(const std::string& description) {
+  board::Proposal mine{};
+  description.copy(mine.data(), mine.size() - 1);
+  roster_.agree(mine, host_->now() + timeout_.count());
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     const board::Proposal* theirs = roster_.proposal_of(rank);
     if (theirs == nullptr || *theirs == mine) continue;
     throw Error(ErrorCode::mismatch,
-                "ranks disagree about a collective: rank " + std::to_string(roster_.rank()) +
-                    " makes a " + mine.data() + "; rank " + std::to_string(rank) + " makes a " +
+                "ranks disagree: rank " + std::to_string(roster_.rank()) + " calls for a " +
+                    mine.data() + "; rank " + std::to_string(rank) + " calls for a " +
                     theirs->data(),
-                "Make the same collectives with the same arguments on every rank");
+                "Make the same collectives with the same arguments, in the same order, on every "
+                "rank");
   }
 }
 
 std::unique_ptr<Region> WorldState::make_region(const std::string& description, std::size_t bytes,
                                                 std::size_t smallest_bytes) {
-  board::Proposal proposal{};
-  description.copy(proposal.data(), proposal.size() - 1);
-  roster_.agree(proposal, host_->now() + timeout_.count());
-  compare(proposal);
+  agree(description);
   const std::uint64_t offset = next_offset_;
   next_offset_ += whole_pages(with_departures(bytes, roster_.ranks()));
   if (const std::uint64_t available = board::available_memory(); smallest_bytes > available) {
@@ -136,7 +142,8 @@ PartialExchange& WorldState::messenger() {
     const PartialOptions options{.trigger = all(), .scale = Scale::none, .window = 1};
     const auto shape =
         PartialExchange::shape(kMessageElements, DataType::float32, roster_.ranks(), options);
-    messenger_region_ = make_region("barrier or broadcast", shape.bytes(), shape.smallest_bytes());
+    messenger_region_ =
+        make_region("carrier for broadcasts", shape.bytes(), shape.smallest_bytes());
     messenger_ =
         std::make_unique<PartialExchange>(roster_, *host_, timeout_, messenger_region_->data(),
                                           kMessageElements, DataType::float32, options);
@@ -144,11 +151,7 @@ PartialExchange& WorldState::messenger() {
   return *messenger_;
 }
 
-void WorldState::barrier() {
-  PartialExchange& carrier = messenger();
-  carrier.deposit_nothing();
-  carrier.await();
-}
+void WorldState::barrier() { agree("barrier"); }
 
 void WorldState::broadcast(void* data, std::size_t bytes, int root) {
   if (root < 0 || root >= roster_.ranks()) {
@@ -158,6 +161,7 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
   if (data == nullptr && bytes > 0) {
     throw Error(ErrorCode::invalid_argument, "the buffer to broadcast is null", "Give a buffer");
   }
+  agree("broadcast of " + std::to_string(bytes) + " bytes from rank " + std::to_string(root));
   PartialExchange& carrier = messenger();
   for (std::size_t sent = 0; sent < bytes; sent += kMessageBytes) {
     auto* part = static_cast<std::byte*>(data) + sent;

@@ -32,6 +32,7 @@ class Region {
   const board::Roster& roster_;
   std::uint64_t offset_;
   std::size_t bytes_;
+  pid_t process_;
   std::shared_ptr<board::Mapping> mapping_;
 };
 
@@ -61,7 +62,7 @@ class WorldState {
 
  private:
   PartialExchange& messenger();
-  void compare(const board::Proposal& mine) const;
+  void agree(const std::string& description);
 
   std::shared_ptr<board::Segment> segment_;
   std::shared_ptr<board::Mapping> control_;
@@ -71,7 +72,7 @@ class WorldState {
   Duration timeout_;
   std::uint64_t next_offset_;
   std::unique_ptr<Region> messenger_region_;
-  std::unique_ptr<PartialExchange> messenger_;  ///< Carries barriers and broadcasts.
+  std::unique_ptr<PartialExchange> messenger_;  ///< Carries broadcasts.
 };
 
 /// What a collective keeps alive while it is used.

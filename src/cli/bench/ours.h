@@ -121,20 +121,18 @@ class OurPartial : public Ours {
 
   /// Runs the last round and checks that every deposit was in exactly one.
   nlohmann::json close() {
-    nlohmann::json row = {{"contributors_mean", contributors_ / double(rounds_)},
-                          {"fresh_mean", fresh_ / double(rounds_)}};
+    std::vector<double> sums = {double(calls_), contributors_, fresh_, double(rounds_)};
     gong_->agree();
     exchange_->finish([&](const Round<float>& round) { take(round); });
     gong_->wait();
-    std::vector<double> deposits = {double(calls_)};
-    total(deposits);
-    if (mass_ != deposits[0]) {
-      throw std::runtime_error("wrong result: " + std::to_string(deposits[0]) +
+    exchange_.reset();
+    total(sums);
+    if (mass_ != sums[0]) {
+      throw std::runtime_error("wrong result: " + std::to_string(sums[0]) +
                                " deposits were made and " + std::to_string(mass_) +
                                " are in the rounds");
     }
-    exchange_.reset();
-    return row;
+    return {{"contributors_mean", sums[1] / sums[3]}, {"fresh_mean", sums[2] / sums[3]}};
   }
 
  private:

@@ -16,8 +16,8 @@ namespace {
 
 using peers::Skew;
 
-/// Below this, a vector of every rank fits into caches and memory sets no limit.
-constexpr std::size_t kMemoryBound = std::size_t{4} << 20;
+/// Below this, what the ranks read and write may stay in caches, and memory sets no limit.
+constexpr std::size_t kMemoryBound = std::size_t{64} << 20;
 
 /// The figure by which sides are compared. Under skew it is the mean, as in the eager-SGD paper.
 const char* headline(const Request& request) {
@@ -32,9 +32,9 @@ double ratio(const Comparison& comparison, const Measured& row, const char* figu
 /// What reading every rank's vector and writing one result takes at the speed of memory, as a
 /// share of what it took.
 double copy_limit_share(const Request& request, const Setting& setting, const Measured& row) {
-  if (setting.copy_bandwidth <= 0 || row.bytes < kMemoryBound) return 0;
-  const double limit_us =
-      double(request.ranks + 1) * double(row.bytes) / (setting.copy_bandwidth * 1e9) * 1e6;
+  const std::size_t moved = std::size_t(request.ranks + 1) * row.bytes;
+  if (setting.copy_bandwidth <= 0 || moved < kMemoryBound) return 0;
+  const double limit_us = double(moved) / (setting.copy_bandwidth * 1e9) * 1e6;
   return limit_us / row.figure("median_us");
 }
 
@@ -47,22 +47,25 @@ struct Field {
   std::function<std::string(const Measured&)> cell;
 };
 
+/// A column with one figure of a row.
+Field field(const char* heading, const char* figure, int width = 0, double factor = 1) {
+  Field result;
+  result.column.heading = heading;
+  result.column.width = width;
+  result.cell = [figure, factor](const Measured& row) {
+    return format_number(row.figure(figure) * factor);
+  };
+  return result;
+}
+
 /// Fields of our own figures, by benchmark.
 std::vector<Field> own_fields(const Request& request, const Setting& setting) {
-  const auto microseconds = [](const char* heading, const char* figure) {
-    return Field{{heading, 10},
-                 [figure](const Measured& row) { return format_number(row.figure(figure)); }};
-  };
-  const auto plain = [](const char* heading, const char* figure, double factor = 1) {
-    return Field{{heading, 0}, [figure, factor](const Measured& row) {
-                   return format_number(row.figure(figure) * factor);
-                 }};
-  };
+  constexpr int kTimeWidth = 10;
   std::vector<Field> fields = {
       {{"bytes", 8}, [](const Measured& row) { return format_size(row.bytes); }}};
   if (request.work.skew == Skew::none) {
-    fields.push_back(microseconds("median us", "median_us"));
-    fields.push_back(microseconds("p99 us", "p99_us"));
+    fields.push_back(field("median us", "median_us", kTimeWidth));
+    fields.push_back(field("p99 us", "p99_us", kTimeWidth));
     fields.push_back({{"algbw GB/s", 0},
                       [](const Measured& row) { return format_number(algorithm_bandwidth(row)); }});
     fields.push_back({{"of copy limit", 0}, [&](const Measured& row) {
@@ -73,16 +76,16 @@ std::vector<Field> own_fields(const Request& request, const Setting& setting) {
   }
   fields.push_back({{"trigger", 9, true}, [](const Measured& row) { return row.trigger; }});
   if (request.work.skew == Skew::chronic) {
-    fields.push_back(plain("ms per step", "mean_us", 1e-3));
-    fields.push_back(plain("rounds/s", "rounds_per_second"));
+    fields.push_back(field("ms per step", "mean_us", 0, 1e-3));
+    fields.push_back(field("rounds/s", "rounds_per_second"));
   } else {
-    fields.push_back(microseconds("mean us", "mean_us"));
-    fields.push_back(microseconds("p99 us", "p99_us"));
+    fields.push_back(field("mean us", "mean_us", kTimeWidth));
+    fields.push_back(field("p99 us", "p99_us", kTimeWidth));
   }
-  fields.push_back(plain("contributors", "contributors_mean"));
-  if (request.work.operation == "group") fields.push_back(plain("in time", "included_share"));
+  fields.push_back(field("contributors", "contributors_mean"));
+  if (request.work.operation == "group") fields.push_back(field("in time", "included_share"));
   if (request.work.operation == "partial" && request.work.skew == Skew::arrival) {
-    fields.push_back(plain("of them fresh", "fresh_mean"));
+    fields.push_back(field("of them fresh", "fresh_mean"));
   }
   return fields;
 }

@@ -1,5 +1,7 @@
 #include "cli/bench/tax.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -60,41 +62,64 @@ int threads_of_this_process() {
   return 0;
 }
 
+/// Time by the clock, and processor time of this thread, which leaves out what other programs
+/// on the machine take from it.
+struct Spent {
+  double clock_us = 0;
+  double processor_us = 0;
+};
+
+double processor_microseconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) * 1e6 + double(time.tv_nsec) * 1e-3;
+}
+
+struct Series {
+  std::vector<double> clock_us;
+  std::vector<double> processor_us;
+
+  void add(const Spent& spent) {
+    clock_us.push_back(spent.clock_us);
+    processor_us.push_back(spent.processor_us);
+  }
+};
+
+double slowdown_percent(const std::vector<double>& slow, const std::vector<double>& fast) {
+  return (peers::median(slow) / peers::median(fast) - 1) * 100;
+}
+
 class Tax {
  public:
   Tax(World world, const TaxWork& work) : world_(std::move(world)), work_(work) {}
 
   nlohmann::json measure() {
-    constexpr double kSliceMicroseconds = 10'000;
-    slice_ = computation_.sweeps_in(kSliceMicroseconds);
-    slices_ = std::max(1, int(work_.seconds * 1e6 / kSliceMicroseconds));
-    std::vector<double> parked, busy, rounds;
+    sweeps_ = computation_.sweeps_in(work_.seconds * 1e6);
+    Series parked, busy, rounds;
     for (int i = 0; i < work_.repetitions; ++i) {
-      parked.push_back(compute_while(Others::parked));
-      busy.push_back(compute_while(Others::busy));
-      rounds.push_back(compute_while(Others::rounds));
+      parked.add(compute_while(Others::parked));
+      busy.add(compute_while(Others::busy));
+      rounds.add(compute_while(Others::rounds));
     }
-    const double alone = peers::median(parked);
-    const double beside = peers::median(busy);
-    const double taxed = peers::median(rounds);
-    return {{"bytes", work_.bytes},
-            {"median_us", taxed},
-            {"p99_us", peers::quantile(rounds, 0.99)},
-            {"mean_us", peers::mean(rounds)},
-            {"parked_us", alone},
-            {"busy_us", beside},
-            {"slowdown_percent", (taxed / alone - 1) * 100},
-            {"slowdown_over_busy_percent", (taxed / beside - 1) * 100},
-            {"rounds_per_second", double(rounds_) / (rounds_microseconds_ * 1e-6)},
-            {"window_full_percent", 100.0 * full_ / std::max(1, slices_run_)},
-            {"threads", threads_}};
+    return {
+        {"bytes", work_.bytes},
+        {"median_us", peers::median(rounds.clock_us)},
+        {"p99_us", peers::quantile(rounds.clock_us, 0.99)},
+        {"mean_us", peers::mean(rounds.clock_us)},
+        {"parked_us", peers::median(parked.clock_us)},
+        {"busy_us", peers::median(busy.clock_us)},
+        {"slowdown_percent", slowdown_percent(rounds.clock_us, parked.clock_us)},
+        {"slowdown_over_busy_percent", slowdown_percent(rounds.clock_us, busy.clock_us)},
+        {"processor_slowdown_percent", slowdown_percent(rounds.processor_us, parked.processor_us)},
+        {"rounds_per_second", double(rounds_) / (rounds_us_ * 1e-6)},
+        {"window_full_percent", 100.0 * full_ / std::max(1, steps_)},
+        {"threads", threads_}};
   }
 
  private:
-  /// Rank 0 computes its slices and returns their time; the others do as they are told until
-  /// rank 0 has finished. Between two slices rank 0 takes part in the rounds, untimed, as a
-  /// training step does.
-  double compute_while(Others others) {
+  /// Rank 0 computes and returns how long it took; the others do as they are told until it has
+  /// finished.
+  Spent compute_while(Others others) {
     Gong gong(world_);
     std::optional<PartialAllreduce<float>> exchange;
     if (others == Others::rounds) {
@@ -102,32 +127,49 @@ class Tax {
                        PartialOptions{.trigger = first(), .window = kTaxWindow});
     }
     world_.barrier();
-    double microseconds = 0;
+    Spent spent;
     if (world_.rank() == 0) {
-      const auto begin = Clock::now();
-      for (int i = 0; i < slices_; ++i) {
-        const auto slice = Clock::now();
-        computation_.run(slice_);
-        microseconds += microseconds_since(slice);
-        if (exchange) count_rounds(exchange->exchange().size());
-      }
-      if (exchange) rounds_microseconds_ += microseconds_since(begin);
-      threads_ = std::max(threads_, threads_of_this_process());
+      spent = compute(exchange ? &*exchange : nullptr);
       gong.agree();
     } else {
       gong.agree();
-      keep_going(others, gong, exchange);
+      keep_going(others, gong, exchange ? &*exchange : nullptr);
     }
     if (exchange) exchange->finish([](const Round<float>&) {});
     gong.wait();
-    return microseconds;
+    return spent;
   }
 
-  void keep_going(Others others, Gong& gong, std::optional<PartialAllreduce<float>>& exchange) {
+  /// All sweeps, in steps. Between two steps this rank takes part in the rounds, untimed, as in
+  /// training. Steps are made shorter until the others no longer fill the window meanwhile.
+  Spent compute(PartialAllreduce<float>* exchange) {
+    const long shortest = std::max(1L, sweeps_ / kMostSteps);
+    long step = std::max(1L, sweeps_ / kFewestSteps);
+    Spent spent;
+    const auto begin = Clock::now();
+    for (long left = sweeps_; left > 0; left -= step) {
+      const auto start = Clock::now();
+      const double processor_start = processor_microseconds();
+      computation_.run(std::min(step, left));
+      spent.processor_us += processor_microseconds() - processor_start;
+      spent.clock_us += microseconds_since(start);
+      if (exchange == nullptr) continue;
+      const std::size_t rounds = exchange->exchange().size();
+      rounds_ += rounds;
+      ++steps_;
+      if (rounds >= kTaxWindow) ++full_;
+      if (rounds >= kTaxWindow / 2) step = std::max(shortest, step / 2);
+    }
+    if (exchange != nullptr) rounds_us_ += microseconds_since(begin);
+    threads_ = std::max(threads_, threads_of_this_process());
+    return spent;
+  }
+
+  void keep_going(Others others, Gong& gong, PartialAllreduce<float>* exchange) {
     constexpr long kFewSweeps = 100;
     if (others == Others::parked) return;
     while (!gong.everyone_agrees()) {
-      if (exchange) {
+      if (exchange != nullptr) {
         exchange->exchange();
       } else {
         computation_.run(kFewSweeps);
@@ -135,21 +177,17 @@ class Tax {
     }
   }
 
-  void count_rounds(std::size_t rounds) {
-    rounds_ += rounds;
-    ++slices_run_;
-    if (rounds >= kTaxWindow) ++full_;
-  }
+  static constexpr long kFewestSteps = 50;
+  static constexpr long kMostSteps = 2000;
 
   World world_;
   TaxWork work_;
   Computation computation_;
-  long slice_ = 0;
-  int slices_ = 0;
-  std::size_t rounds_ = 0;
-  double rounds_microseconds_ = 0;
-  int slices_run_ = 0;
-  int full_ = 0;
+  long sweeps_ = 0;
+  std::size_t rounds_ = 0;  // that rank 0 saw
+  double rounds_us_ = 0;    // in which they were run
+  int steps_ = 0;           // of rank 0 while the others ran rounds
+  int full_ = 0;            // of these, in which the others came to the end of the window
   int threads_ = 0;
 };
 

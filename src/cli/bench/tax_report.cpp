@@ -29,7 +29,7 @@ nlohmann::ordered_json to_json(const Request& request, const Setting& setting,
 
 void explain_tax(const Request& request, const Setting& setting) {
   fmt::print(
-      "# tax: rank 0 of {} computes {} s of arithmetic in its own cache, in steps of 10 ms.\n"
+      "# tax: rank 0 of {} computes {} s of arithmetic in its own cache, in steps.\n"
       "# The others are parked, or do arithmetic (a busy neighbour, without the library), or run\n"
       "# rounds one after another, which rank 0 joins between its steps. In turn, medians of {}.\n"
       "# machine: {}\n",
@@ -50,6 +50,7 @@ int run_tax(const Request& request) {
                      {"rounds ms", 0},
                      {"slowdown", 0},
                      {"over busy", 0},
+                     {"by processor time", 0},
                      {"rounds/s", 9},
                      {"window full", 0},
                      {"threads", 0}});
@@ -65,15 +66,16 @@ int run_tax(const Request& request) {
     const auto number = [&](const char* name) { return row.at(name).get<double>(); };
     const auto percent = [&](const char* name) { return fmt::format("{:.2f} %", number(name)); };
     progress.clear();
-    fmt::print("{}\n",
-               table.row({format_size(bytes), fmt::format("{:.2f}", number("parked_us") / 1e3),
-                          fmt::format("{:.2f}", number("busy_us") / 1e3),
-                          fmt::format("{:.2f}", number("median_us") / 1e3),
-                          percent("slowdown_percent"), percent("slowdown_over_busy_percent"),
-                          fmt::format("{:.0f}", number("rounds_per_second")),
-                          fmt::format("{:.0f} %", number("window_full_percent")),
-                          fmt::format("{}", row.at("threads").get<int>())},
-                         "  "));
+    fmt::print(
+        "{}\n",
+        table.row({format_size(bytes), fmt::format("{:.2f}", number("parked_us") / 1e3),
+                   fmt::format("{:.2f}", number("busy_us") / 1e3),
+                   fmt::format("{:.2f}", number("median_us") / 1e3), percent("slowdown_percent"),
+                   percent("slowdown_over_busy_percent"), percent("processor_slowdown_percent"),
+                   fmt::format("{:.0f}", number("rounds_per_second")),
+                   fmt::format("{:.0f} %", number("window_full_percent")),
+                   fmt::format("{}", row.at("threads").get<int>())},
+                  "  "));
     std::fflush(stdout);
     if (file) file->write(to_json(request, setting, row));
   }

@@ -1,0 +1,63 @@
+// The functions behind the typed handle of group_average.h.
+#include "syncopate/group_average.h"
+
+#include <cstring>
+
+#include "collective/group_exchange.h"
+#include "collective/options.h"
+#include "collective/world_state.h"
+#include "syncopate/error.h"
+
+namespace syncopate::detail {
+
+std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
+                                          const void* initial, const GroupOptions& options) {
+  check(options, world.size());
+  check_elements(elements);
+  if (initial == nullptr && elements > 0) {
+    throw Error(ErrorCode::invalid_argument, "the initial weights are null",
+                "Give the common initial weights");
+  }
+  const std::shared_ptr<WorldState>& state = world.shared_state();
+  const GroupOptions full = complete(options, world.size());
+  const board::GroupShape shape = GroupExchange::shape(elements, type, world.size(), full);
+  auto region =
+      state->make_region(describe(elements, type, full), shape.bytes(), shape.smallest_bytes());
+  std::byte* memory = region->data();
+  auto exchange = std::make_shared<GroupExchange>(state->roster(), state->host(), state->timeout(),
+                                                  memory, elements, type, initial, full,
+                                                  std::make_shared<Kept>(state, std::move(region)));
+  // From here on a group may use any rank's weights: all must have published the initial ones.
+  state->barrier();
+  return exchange;
+}
+
+void* weights(GroupExchange& exchange) { return exchange.weights(); }
+void publish(GroupExchange& exchange) { exchange.publish(); }
+bool average_ready(GroupExchange& exchange) { return exchange.ready(); }
+GroupReceipt finish_average(GroupExchange& exchange) { return exchange.finish(nullptr); }
+
+GroupReceipt average(GroupExchange& exchange) {
+  exchange.publish();
+  return exchange.finish(nullptr);
+}
+
+GroupReceipt average(GroupExchange& exchange, void* values, std::size_t elements) {
+  if (elements != exchange.elements() || (values == nullptr && elements > 0)) {
+    throw Error(ErrorCode::invalid_argument,
+                values == nullptr
+                    ? std::string("the buffer to average is null")
+                    : "the buffer to average has " + std::to_string(elements) +
+                          " elements and the collective " + std::to_string(exchange.elements()),
+                "Give a buffer of " + std::to_string(exchange.elements()) + " elements");
+  }
+  void* slot = exchange.weights();
+  if (elements > 0) std::memcpy(slot, values, elements * size_of(exchange.type()));
+  exchange.publish();
+  return exchange.finish(values);
+}
+
+void leave(GroupExchange& exchange) { exchange.leave(); }
+std::size_t elements_of(const GroupExchange& exchange) { return exchange.elements(); }
+
+}  // namespace syncopate::detail

@@ -1,0 +1,293 @@
+#include "collective/group_exchange.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "board/kernel.h"
+#include "syncopate/error.h"
+
+namespace syncopate::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using board::kNever;
+using board::Reduction;
+using board::Time;
+
+constexpr int kWindowWithoutSynchronising = 8;
+
+}  // namespace
+
+GroupOptions complete(GroupOptions options, int ranks) {
+  if (options.group_size == 0) options.group_size = round::GroupSchedule::default_size(ranks);
+  if (options.window == 0) {
+    options.window =
+        options.synchronise_every > 0 ? options.synchronise_every : kWindowWithoutSynchronising;
+  }
+  return options;
+}
+
+board::GroupShape GroupExchange::shape(std::size_t elements, DataType type, int ranks,
+                                       const GroupOptions& options) {
+  return {.elements = elements,
+          .type = type,
+          .ranks = ranks,
+          .groups = std::max(1, ranks / options.group_size),
+          .window = options.window};
+}
+
+GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
+                             std::byte* memory, std::size_t elements, DataType type,
+                             const void* initial, const GroupOptions& options,
+                             std::shared_ptr<void> kept)
+    : kept_(std::move(kept)),
+      roster_(roster),
+      host_(host),
+      timeout_(timeout),
+      options_(options),
+      elements_(elements),
+      type_(type),
+      schedule_(roster.ranks(), options.group_size, options.rotate, options.seed),
+      board_(memory, shape(elements, type, roster.ranks(), options), roster, host),
+      lookout_(host, roster.oversubscribed()),
+      helpers_(std::min(roster.ranks(), roster.cores()) - 1),
+      process_(getpid()),
+      computing_since_(host.now()) {
+  // What a group uses for this rank until it publishes; and the same to work on.
+  constexpr int kInitial = 1;
+  for (const int slot : {working_, kInitial}) {
+    if (elements > 0) std::memcpy(board_.slot(slot), initial, elements * size_of(type));
+  }
+  board_.publish(kInitial, 0);
+}
+
+GroupExchange::~GroupExchange() {
+  if (!closed_ && getpid() == process_) board_.leave();
+}
+
+void GroupExchange::check_open() const {
+  if (!closed_) return;
+  throw Error(ErrorCode::closed, "this group average was used after leave()",
+              "Make a new one to go on");
+}
+
+bool GroupExchange::everyone_at(std::uint64_t step) const {
+  return options_.synchronise_every > 0 && step % options_.synchronise_every == 0;
+}
+
+int GroupExchange::group_at(std::uint64_t step) const {
+  return everyone_at(step) ? 0 : schedule_.group_of(step - 1, roster_.rank());
+}
+
+std::vector<int> GroupExchange::members_at(std::uint64_t step) const {
+  if (!everyone_at(step)) return schedule_.members(step - 1, roster_.rank());
+  std::vector<int> members(roster_.ranks());
+  std::iota(members.begin(), members.end(), 0);
+  return members;
+}
+
+void* GroupExchange::weights() {
+  check_open();
+  if (published_) {
+    throw Error(ErrorCode::invalid_argument,
+                "the weights were asked for between start() and wait()", "Call wait() first");
+  }
+  return board_.slot(working_);
+}
+
+void GroupExchange::publish() {
+  weights();
+  const std::uint64_t step = step_ + 1;
+  if (options_.grace.share > 0) {
+    step_times_.add(Duration(host_.now() - computing_since_));
+  }
+  members_ = members_at(step);
+  where_ = {.step = step, .group = group_at(step), .members = members_};
+  board_.publish(working_, step);
+  published_ = true;
+  blocked_ = false;
+  board_.event(where_).signal(host_);
+}
+
+bool GroupExchange::all_members_here() const {
+  return std::all_of(members_.begin(), members_.end(), [&](int rank) {
+    return !board_.counts(rank) || board_.published_step(rank) >= where_.step;
+  });
+}
+
+Duration GroupExchange::grace() const {
+  if (options_.grace.share <= 0) return options_.grace.fixed;
+  return Duration(std::llround(double(step_times_.typical().count()) * options_.grace.share));
+}
+
+Time GroupExchange::progress(Time now) {
+  if (board_.attempt(where_).round < where_.step) {
+    if (!board_.window_allows(where_.step)) {
+      board_.set_blocked();
+      blocked_ = !board_.window_allows(where_.step);
+      if (blocked_) return kNever;
+    }
+    blocked_ = false;
+    if (!all_members_here()) {
+      if (everyone_at(where_.step) || options_.trigger.kind == Trigger::Kind::all) return kNever;
+      const Duration open = grace();
+      const Time end = open > 0ns ? board_.open_since(where_, now) + open.count() : now;
+      if (now < end) return end;
+    }
+    if (board_.start(where_)) {
+      if (board_.results().chunking().count > 1 && helpers_ > 0) {
+        board_.event(where_).signal(host_, helpers_);
+      }
+    } else if (board_.attempt(where_).round < where_.step) {
+      board_.set_blocked();
+      blocked_ = true;
+      return now + kShortly;
+    }
+  }
+  if (board_.help(where_) != Reduction::Outcome::pending) return now;
+  return overcome_stall(now);
+}
+
+Time GroupExchange::overcome_stall(Time now) {
+  const board::AttemptWord attempt = board_.attempt(where_);
+  const Time end = stall_.patience_ends(attempt, now);
+  if (now < end) return end;
+  // Dead helpers' chunks are taken over at the next look; for a live one we start over.
+  if (!roster_.look_after()) {
+    board_.retry(where_, attempt);
+    stall_.lost_patience(now);
+  }
+  return now;
+}
+
+bool GroupExchange::ready() {
+  check_open();
+  if (!published_) return false;
+  if (board_.result(where_) < 0) progress(host_.now());
+  return board_.result(where_) >= 0;
+}
+
+void GroupExchange::pause(board::Event& event, std::uint32_t news, Time until, Time began) {
+  const Time now = host_.now();
+  const Time deadline = began + timeout_.count();
+  if (now >= deadline) {
+    throw Error(ErrorCode::timeout,
+                "rank " + std::to_string(roster_.rank()) + " waited " +
+                    std::to_string(double(now - began) / 1e9) + " s for " + blame() + " in step " +
+                    std::to_string(where_.step),
+                "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
+  }
+  lookout_.wait(event, news, std::min({until, deadline, now + kInspectionEvery}));
+  if (event.read() != news || host_.now() - inspected_at_ < kInspectionEvery) return;
+  inspected_at_ = host_.now();
+  roster_.look_after();
+}
+
+void GroupExchange::await_result() {
+  waited_ = 0ns;
+  waited_for_ = -1;
+  if (board_.result(where_) >= 0) return;
+  const Time began = host_.now();
+  Time now = began;
+  for (; board_.result(where_) < 0; now = host_.now()) {
+    const std::uint32_t news = board_.event(where_).read();
+    const std::uint32_t releases = board_.progress_event().read();
+    const Time again_at = progress(now);
+    if (again_at <= now || board_.result(where_) >= 0) continue;
+    for (const int rank : members_) {
+      if (board_.counts(rank) && board_.published_step(rank) < where_.step) waited_for_ = rank;
+    }
+    if (blocked_) {
+      pause(board_.progress_event(), releases, again_at, began);
+    } else {
+      pause(board_.event(where_), news, again_at, began);
+    }
+  }
+  waited_ = Duration(now - began);
+}
+
+int GroupExchange::await_free_slot() {
+  const Time began = host_.now();
+  for (;;) {
+    const std::uint32_t releases = board_.progress_event().read();
+    const int slot =
+        board_.free_slot(where_.step, [&](std::uint64_t step) { return group_at(step); });
+    if (slot >= 0) return slot;
+    // Every other slot is being read by ranks that are ahead: finish their rounds for them.
+    for (std::uint64_t step = where_.step + 1; step <= where_.step + options_.window; ++step) {
+      const std::vector<int> members = members_at(step);
+      board_.help({.step = step, .group = group_at(step), .members = members});
+    }
+    pause(board_.progress_event(), releases, host_.now() + kShortly, began);
+  }
+}
+
+GroupReceipt GroupExchange::finish(void* out) {
+  check_open();
+  if (!published_) {
+    throw Error(ErrorCode::invalid_argument, "wait() without a start()", "Call start() first");
+  }
+  await_result();
+  const int buffer = board_.result(where_);
+  const int slot = await_free_slot();
+  merge(out != nullptr ? out : board_.slot(slot), buffer);
+  const GroupReceipt told = receipt(buffer);
+  working_ = slot;
+  step_ = where_.step;
+  published_ = false;
+  board_.release_through(step_);
+  computing_since_ = host_.now();
+  return told;
+}
+
+void GroupExchange::merge(void* out, int buffer) {
+  const double members = board_.results().header(buffer).weight;
+  const std::array<board::Term, 2> terms = {
+      board::Term{.values = board_.results().values(buffer), .weight = 1},
+      board::Term{.values = board_.slot(board_.published_slot(roster_.rank())), .weight = 1}};
+  const bool included = board_.own_lag(where_.step) == 0;
+  board::weighted_sum(type_, elements_, {terms.data(), included ? std::size_t{1} : 2},
+                      1 / (included ? members : members + 1), out);
+}
+
+GroupReceipt GroupExchange::receipt(int buffer) const {
+  RankSet members(roster_.ranks());
+  const std::span<const std::uint64_t> bits = board_.results().contributors(buffer);
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    if ((bits[rank / 64] >> (rank % 64) & 1) != 0) members.insert(rank);
+  }
+  return {.step = where_.step,
+          .members = std::move(members),
+          .included = board_.own_lag(where_.step) == 0,
+          .everyone = everyone_at(where_.step),
+          .staleness = board_.results().header(buffer).staleness,
+          .waited = waited_,
+          .waited_for = waited_ > 0ns ? waited_for_ : -1,
+          .dead = roster_.dead()};
+}
+
+void GroupExchange::leave() {
+  check_open();
+  closed_ = true;
+  board_.leave();
+}
+
+std::string GroupExchange::blame() const {
+  std::string names;
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    const bool member = std::find(members_.begin(), members_.end(), rank) != members_.end();
+    const bool lags = board_.counts(rank) && board_.seen(rank) + options_.window < where_.step;
+    const bool missing = member && board_.counts(rank) && board_.published_step(rank) < where_.step;
+    const bool holds = board_.results().holds_chunk(board_.attempt(where_).buffer, rank);
+    if (rank == roster_.rank() || !(blocked_ ? lags : missing || holds)) continue;
+    names += (names.empty() ? "" : ", ") + roster_.describe(rank);
+  }
+  return names.empty() ? "its group" : names;
+}
+
+}  // namespace syncopate::detail

@@ -1,0 +1,97 @@
+// One rank's side of a group average: publishes weights, runs or joins the round of its group,
+// and merges the result. There is no thread behind it: whoever waits for a round runs it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "board/event.h"
+#include "board/group_board.h"
+#include "board/roster.h"
+#include "collective/waiting.h"
+#include "round/groups.h"
+#include "round/step_times.h"
+#include "syncopate/group_average.h"
+
+namespace syncopate::detail {
+
+/// The options with every default filled in for a world of `ranks`.
+GroupOptions complete(GroupOptions options, int ranks);
+
+class GroupExchange {
+ public:
+  /// `options` are complete. Other ranks may use the board only after every rank has called
+  /// the constructor: it publishes the initial weights.
+  GroupExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
+                std::byte* memory, std::size_t elements, DataType type, const void* initial,
+                const GroupOptions& options, std::shared_ptr<void> kept = nullptr);
+  ~GroupExchange();
+  GroupExchange(const GroupExchange&) = delete;
+  GroupExchange& operator=(const GroupExchange&) = delete;
+
+  static board::GroupShape shape(std::size_t elements, DataType type, int ranks,
+                                 const GroupOptions& options);
+
+  void* weights();
+  /// Makes the weights this rank's contribution to the next step.
+  void publish();
+  bool ready();
+  /// Waits for the step's result and puts the new weights into `out`, or into the slot that
+  /// weights() then returns if `out` is null.
+  GroupReceipt finish(void* out);
+  void leave();
+
+  std::size_t elements() const { return elements_; }
+  DataType type() const { return type_; }
+  board::GroupBoard& board() { return board_; }
+
+ private:
+  void check_open() const;
+  bool everyone_at(std::uint64_t step) const;
+  int group_at(std::uint64_t step) const;
+  std::vector<int> members_at(std::uint64_t step) const;
+  Duration grace() const;
+  bool all_members_here() const;
+  board::Time progress(board::Time now);
+  board::Time overcome_stall(board::Time now);
+  void await_result();
+  int await_free_slot();
+  void pause(board::Event& event, std::uint32_t news, board::Time until, board::Time began);
+  void merge(void* out, int buffer);
+  GroupReceipt receipt(int buffer) const;
+  std::string blame() const;
+
+  std::shared_ptr<void> kept_;  ///< First, to go last: the memory and the world.
+  board::Roster& roster_;
+  board::Host& host_;
+  const Duration& timeout_;
+  GroupOptions options_;
+  std::size_t elements_;
+  DataType type_;
+  round::GroupSchedule schedule_;
+  board::GroupBoard board_;
+  board::Lookout lookout_;
+  int helpers_;
+  pid_t process_;
+
+  int working_ = 0;         ///< The slot that weights() returns.
+  std::uint64_t step_ = 0;  ///< Steps completed.
+  bool published_ = false;  ///< Between publish() and finish().
+  bool closed_ = false;
+  std::vector<int> members_;  ///< Of this step's group.
+  board::Gathering where_;
+  StallWatch stall_;
+  board::Time inspected_at_ = 0;
+  round::StepTimes step_times_;
+  board::Time computing_since_ = 0;
+  Duration waited_{0};
+  int waited_for_ = -1;
+  bool blocked_ = false;  ///< The window holds the step up.
+};
+
+}  // namespace syncopate::detail
