@@ -241,7 +241,9 @@ int PartialBoard::free_buffer(RoundNumber published_round, int avoid) {
 bool PartialBoard::start(RoundNumber round, bool last) {
   step(Step::start);
   std::uint64_t value = control_->attempt.load();
-  if (AttemptWord::unpack(value).round != round - 1 || published() != round - 1) return false;
+  const auto before = AttemptWord::unpack(value);
+  // Nothing comes after the last round, whoever still believes that somebody waits.
+  if (before.last || before.round != round - 1 || published() != round - 1) return false;
   if (shape_.elements * size_of(shape_.type) >= kWorthReusing) slowest();
   int buffer = free_buffer(round - 1, kNoBuffer);
   if (buffer == kNoBuffer) {
