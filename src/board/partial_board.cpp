@@ -192,6 +192,7 @@ void PartialBoard::release_through(RoundNumber round) {
 }
 
 void PartialBoard::set_standing(Standing standing) {
+  lines_[roster_.rank()].dropped.note(unreported_);
   standings_[roster_.rank()].store(static_cast<std::uint8_t>(standing));
   signal();
 }
@@ -290,13 +291,16 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     const auto word = DecideWord::unpack(words_[rank].load());
     if (word.decided != attempt.round) return false;
-    if (word.taken == 0) continue;
     const std::uint64_t bit = std::uint64_t{1} << (rank % 64);
-    const Note& deposit = note(rank, word.taken - 1);
-    if (const std::uint64_t dropped = deposit.dropped.peek(); dropped > 0) {
+    const auto report = [&](std::uint64_t dropped) {
       header.dropped += dropped;
-      reporters_[rank / 64] |= bit;
-    }
+      if (dropped > 0) reporters_[rank / 64] |= bit;
+    };
+    // When the last round runs every rank has said its last word.
+    if (attempt.last) report(lines_[rank].dropped.peek());
+    if (word.taken == 0) continue;
+    const Note& deposit = note(rank, word.taken - 1);
+    report(deposit.dropped.peek());
     if (deposit.arrived.peek() >= newest) {
       newest = deposit.arrived.peek();
       header.newest = rank;

@@ -69,10 +69,6 @@ class PartialBoard {
   bool deposit(int slot, double weight, RoundNumber base, Time now);
   /// Arrives without values.
   void arrive(RoundNumber base, Time now);
-  /// Arrives without values if there are dropped deposits that no receipt tells of yet.
-  void report_drops(RoundNumber base, Time now) {
-    if (unreported_ > 0) arrive(base, now);
-  }
   /// Deposits of this rank that were dropped so far.
   std::uint64_t dropped() const { return dropped_; }
 
@@ -138,6 +134,7 @@ class PartialBoard {
     Shared<RoundNumber> seen;
     Shared<std::uint32_t> waiting;
     Shared<std::int64_t> step_time;
+    Shared<std::uint64_t> dropped;  ///< Since the last deposit, for the last round to report.
   };
   struct alignas(64) Note {  ///< What goes with a deposit; frozen while it is on the board.
     Shared<double> factor;   ///< How often the values count in the sum.

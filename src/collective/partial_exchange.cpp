@@ -294,14 +294,12 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
 void PartialExchange::begin_finish() {
   check_open();
   release_through(delivered_);
-  board_.report_drops(delivered_, host_.now());
   board_.set_standing(Standing::finishing);
 }
 
 void PartialExchange::leave() {
   check_open();
   release_through(delivered_);
-  board_.report_drops(delivered_, host_.now());
   closed_ = true;
   board_.set_standing(Standing::left);
 }
