@@ -1,0 +1,220 @@
+#include "explorer/play.h"
+
+#include <cstdio>
+
+#include "board/partial_board.h"
+#include "round/trigger.h"
+#include "syncopate/error.h"
+
+namespace syncopate::testing {
+namespace {
+
+using board::AttemptWord;
+using board::PartialBoard;
+using board::Standing;
+using detail::PartialExchange;
+
+/// Longer than anything that a plan lets happen: whoever reaches it waited for nothing.
+const Duration kTimeout = std::chrono::hours(1);
+/// Far more than the longest schedule that comes to an end takes.
+constexpr std::uint64_t kMostSteps = 200'000;
+
+}  // namespace
+
+Play::Play() : body_([this](int rank) { act(rank); }) {}
+
+const std::string& Play::run(const Plan& plan, Machine::Scheduler& scheduler, bool trace) {
+  plan_ = &plan;
+  trace_ = trace;
+  ledger_.open(plan);
+  exchanges_.clear();
+  stage_.set(plan.ranks);
+  Machine& machine = stage_.machine();
+  exchanges_ = stage_.make<PartialExchange>(
+      plan.elements, plan.type, plan.options, kTimeout, [&](std::byte* memory) {
+        if (plan.begin_after == 0) return;
+        PartialBoard(memory,
+                     PartialExchange::shape(plan.elements, plan.type, plan.ranks, plan.options),
+                     stage_.roster(0), stage_.host(0))
+            .begin_after(plan.begin_after);
+      });
+  delivered_.fill(plan.begin_after);
+  attempt_ = AttemptWord{.round = plan.begin_after}.pack();
+  started_ = published_ = plan.begin_after;
+  waiting_ = waited_ = 0;
+  machine.observe(this);
+  machine.limit_steps(kMostSteps);
+  machine.tick(plan.tick);
+  machine.wake_early(plan.wake_early);
+  for (const Machine::Fault& fault : plan.faults) machine.add_fault(fault);
+  close(machine.run(plan.ranks, scheduler, body_));
+  return ledger_.failure();
+}
+
+void Play::look(int rank, Step at) {
+  if (trace_) {
+    std::printf("%8llu  %6.1f ms  rank %d  %s\n",
+                static_cast<unsigned long long>(stage_.machine().steps()),
+                static_cast<double>(stage_.machine().now()) / 1e6, rank, to_string(at));
+  }
+  PartialBoard& board = exchanges_[0]->board();
+  const AttemptWord attempt = board.attempt();
+  if (attempt.pack() != attempt_) {
+    ++attempts_;
+    attempt_ = attempt.pack();
+    if (attempt.round != started_) check_start(attempt.round, attempt.last);
+    started_ = attempt.round;
+    if (trace_) {
+      std::printf("          round %llu, buffer %d\n",
+                  static_cast<unsigned long long>(attempt.round), attempt.buffer);
+    }
+  }
+  if (const std::uint64_t published = board.published(); published != published_) {
+    note_published(published);
+  }
+}
+
+void Play::check_start(std::uint64_t round, bool last) {
+  const std::string where = " when round " + std::to_string(round) + " was started";
+  if (round != started_ + 1 || published_ + 1 != round) ledger_.fail("out of order" + where);
+  PartialBoard& board = exchanges_[0]->board();
+  round::Attendance here;
+  bool somebody_waits = false;
+  for (int rank = 0; rank < plan_->ranks; ++rank) {
+    const bool counts = board.counts(rank);
+    here.here += board.has_deposit(rank) ? 1 : 0;
+    here.counting += counts ? 1 : 0;
+    here.counting_here += counts && board.has_deposit(rank) ? 1 : 0;
+    // Of a death that nobody has noticed yet, nobody can know.
+    somebody_waits |= (waited_ & bit(rank)) != 0 && stage_.roster(0).expected(rank);
+    if (!stage_.machine().alive(rank) || board.standing(rank) == Standing::left) continue;
+    if (board.seen(rank) + plan_->options.window < round) {
+      ledger_.fail("rank " + std::to_string(rank) + " was more than the window behind" + where);
+    }
+  }
+  if (!somebody_waits) ledger_.fail("nobody waited" + where);
+  if (last) {
+    if (here.counting > 0) ledger_.fail("not everybody had finished" + where);
+    return;
+  }
+  if (plan_->options.trigger.kind == Trigger::Kind::majority) {
+    // The draw may have been made when more ranks counted.
+    const int drawn =
+        round::draw(plan_->options.trigger.seed, round, plan_->ranks, [](int) { return true; });
+    here.drawn_here = here.counting < plan_->ranks || board.has_deposit(drawn);
+  }
+  if (!round::holds(plan_->options.trigger, here)) ledger_.fail("the trigger did not hold" + where);
+}
+
+void Play::note_published(std::uint64_t round) {
+  published_ = round;
+  waited_ = waiting_;
+  const PartialBoard& board = exchanges_[0]->board();
+  const int buffer = board.buffer_of(round);
+  if (buffer < 0) return ledger_.fail("no result of round " + std::to_string(round));
+  const board::Reduction& results = board.results();
+  ledger_.published(round, results.values(buffer), results.header(buffer),
+                    results.contributors(buffer)[0], results.reporters(buffer)[0]);
+}
+
+void Play::act(int rank) {
+  PartialExchange& exchange = *exchanges_[rank];
+  Machine& machine = stage_.machine();
+  for (const Action& action : plan_->actions[rank]) {
+    if (action.computing > 0) machine.sleep_until(machine.now() + action.computing);
+    if (action.kind == Action::Kind::empty) {
+      exchange.deposit_nothing();
+    } else {
+      put(rank, action);
+    }
+    switch (action.kind) {
+      case Action::Kind::exchange:
+        take(rank);
+        break;
+      case Action::Kind::start:
+        exchange.offer();
+        break;
+      case Action::Kind::poll: {
+        exchange.offer();
+        begin_waiting(rank);
+        const bool ready = exchange.ready() || exchange.ready();
+        waiting_ &= ~bit(rank);
+        if (ready) take(rank);
+        break;
+      }
+      case Action::Kind::wait:
+      case Action::Kind::empty:
+        exchange.offer();
+        take(rank);
+        break;
+    }
+  }
+  if (plan_->ends[rank] == End::leave) return exchange.leave();
+  exchange.begin_finish();
+  while (!exchange.finished()) take(rank);
+}
+
+void Play::put(int rank, const Action& action) {
+  PartialExchange& exchange = *exchanges_[rank];
+  const int id = ledger_.begin_deposit(rank, delivered_[rank], action.weight);
+  const std::uint64_t dropped = exchange.dropped();
+  const std::size_t middle = plan_->elements / 2;
+  if (action.copied) {
+    double values[8];
+    ledger_.fill(id, values, 0, plan_->elements);
+    exchange.deposit(values, plan_->elements, action.weight);
+  } else {
+    void* slot = exchange.writable_slot();
+    ledger_.fill(id, slot, 0, middle);
+    stage_.machine().pause();  // Who still read the slot would now read half of it.
+    ledger_.fill(id, slot, middle, plan_->elements);
+    exchange.deposit_slot(action.weight);
+  }
+  ledger_.end_deposit(id, exchange.dropped() > dropped);
+}
+
+void Play::take(int rank) {
+  PartialExchange& exchange = *exchanges_[rank];
+  begin_waiting(rank);
+  const std::uint64_t rounds = exchange.await();
+  waiting_ &= ~bit(rank);
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    const std::uint64_t round = ++delivered_[rank];
+    const void* values = exchange.values(round);
+    ledger_.read(rank, round, values, exchange.receipt(round));
+    stage_.machine().pause();  // Who still wrote to the result would write now.
+    ledger_.read_again(rank, round, values);
+    // Sometimes a rank lets go of each round, and sometimes only with its next call.
+    if ((round + rank) % 3 != 0) exchange.release_through(round);
+  }
+}
+
+void Play::close(Machine::Outcome outcome) {
+  Machine& machine = stage_.machine();
+  if (outcome == Machine::Outcome::stuck) ledger_.fail("liveness: nobody can go on");
+  if (outcome == Machine::Outcome::endless) ledger_.fail("liveness: the schedule does not end");
+  Ranks survivors = 0;
+  Ranks left_over = 0;
+  const PartialBoard& board = exchanges_[0]->board();
+  if (const std::uint64_t published = board.published(); published != published_) {
+    note_published(published);
+  }
+  for (int rank = 0; rank < plan_->ranks; ++rank) {
+    if (machine.ended(rank)) survivors |= bit(rank);
+    // What a round has taken that nobody is left to finish lies there, too.
+    if (board.has_deposit(rank) || started_ > published_) left_over |= bit(rank);
+    if (!machine.error(rank)) continue;
+    try {
+      std::rethrow_exception(machine.error(rank));
+    } catch (const std::exception& error) {
+      ledger_.fail("rank " + std::to_string(rank) + " failed: " + error.what());
+    }
+  }
+  if (ledger_.failure().empty()) ledger_.close(left_over, survivors);
+  if (plan_->timeless() && machine.now() > 0) {
+    ledger_.fail("somebody slept although there was news: the clock had to move");
+  }
+  exchanges_.clear();
+}
+
+}  // namespace syncopate::testing
