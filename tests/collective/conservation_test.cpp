@@ -56,6 +56,7 @@ TEST_P(Conservation, ADroppedDepositIsInNoRoundAndTheOthersAreInOne) {
     training.elements = ranks() + 1;
     training.steps = 100 / kThrift;
     training.straggler = ranks() - 1;
+    training.away = 3;
     train(training);
   }
 }

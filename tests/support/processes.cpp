@@ -25,6 +25,7 @@ sigset_t child_signal() {
 }
 
 [[noreturn]] void live(int rank, const Processes::Body& body) {
+  const bool failed_before = ::testing::Test::HasFailure();
   int code = 0;
   try {
     body(rank);
@@ -32,7 +33,7 @@ sigset_t child_signal() {
     std::printf("rank %d: %s\n", rank, error.what());
     code = 1;
   }
-  if (::testing::Test::HasFailure()) code = 1;
+  if (!failed_before && ::testing::Test::HasFailure()) code = 1;
   std::fflush(nullptr);
   _exit(code);  // Not exit: what the test's process set up is not this one's to tear down.
 }

@@ -1,0 +1,120 @@
+// Promise 9: nobody waits for the dead, and a stopped rank is a straggler. SIGKILL and SIGSTOP
+// at every step of the protocol, for every role that takes it, at early and later occurrences.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <tuple>
+#include <vector>
+
+#include "fault/fault.h"
+#include "support/crew.h"
+
+namespace syncopate::testing {
+namespace {
+
+using board::Step;
+
+constexpr Step kSteps[] = {
+    Step::read,   Step::write, Step::replace, Step::deposit, Step::merge,   Step::start,
+    Step::decide, Step::claim, Step::reduce,  Step::done,    Step::publish, Step::advance,
+    Step::wake,   Step::park,  Step::release, Step::join,    Step::agree};
+
+std::vector<int> occurrences(Step step, int signal) {
+  switch (step) {
+    case Step::join:
+    case Step::agree:
+      return {1};
+    case Step::read:
+    case Step::write:
+    case Step::replace: {
+      // Every access to shared memory is one of these. Kills are quick: go through the first
+      // round access by access, then ever more thinly.
+      std::vector<int> numbers;
+      for (int n = 1; n < 300; n += signal == SIGKILL ? 1 + n / 30 : 1 + n / 3) {
+        numbers.push_back(n);
+      }
+      return numbers;
+    }
+    default:
+      return {1, 2, 3, 4, 5, 7};
+  }
+}
+
+using Case = std::tuple<int, const char*, Step>;
+
+class EveryStep : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EveryStep, TheOthersFinishWithTheRightSums) {
+  const auto [signal, trigger, step] = GetParam();
+  int struck = 0;
+  int number = 0;
+  for (const Arrival arrival : {Arrival::early, Arrival::late}) {
+    for (const int occurrence : occurrences(step, signal)) {
+      Strike strike{.step = step,
+                    .occurrence = occurrence,
+                    .signal = signal,
+                    .trigger = Trigger::parse(trigger),
+                    .arrival = arrival,
+                    .victim = number % FaultBook::kRanks,
+                    .twice = step == Step::merge,
+                    .told = number % 2 == 1};
+      ++number;
+      struck += survive(strike).struck ? 1 : 0;
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(struck, 0) << "no rank ever comes to this step: the case tests nothing";
+}
+
+TEST_P(EveryStep, InFinish) {
+  const auto [signal, trigger, step] = GetParam();
+  for (const int occurrence : {1, 3}) {
+    survive({.step = step,
+             .occurrence = occurrence,
+             .signal = signal,
+             .trigger = Trigger::parse(trigger),
+             .arrival = Arrival::late,
+             .finishing = true});
+  }
+}
+
+/// A stopped helper holds a chunk; the rank that gives up on it is struck as well.
+class Retry : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Retry, TheThirdFinishesWithTheRightSums) {
+  const auto [signal, trigger, step] = GetParam();
+  int retried = 0;
+  for (const Arrival arrival : {Arrival::early, Arrival::late}) {
+    for (const int occurrence : {1, 2, 5}) {
+      const Struck result = survive({.step = step,
+                                     .occurrence = occurrence,
+                                     .signal = SIGSTOP,
+                                     .trigger = Trigger::parse(trigger),
+                                     .arrival = arrival,
+                                     .at_retry = signal});
+      retried += result.retried ? 1 : 0;
+    }
+  }
+  EXPECT_GT(retried, 0) << "nobody gave up on a chunk: the case tests nothing";
+}
+
+std::string name(const ::testing::TestParamInfo<Case>& test) {
+  const auto [signal, trigger, step] = test.param;
+  return std::string(signal == SIGKILL ? "Killed" : "Stopped") + "_" + trigger + "_" +
+         name_of(step);
+}
+
+INSTANTIATE_TEST_SUITE_P(, EveryStep,
+                         ::testing::Combine(::testing::Values(SIGKILL, SIGSTOP),
+                                            ::testing::Values("all", "first", "majority"),
+                                            ::testing::ValuesIn(kSteps)),
+                         name);
+
+INSTANTIATE_TEST_SUITE_P(, Retry,
+                         ::testing::Combine(::testing::Values(SIGKILL, SIGSTOP),
+                                            ::testing::Values("all", "first", "majority"),
+                                            ::testing::Values(Step::reduce, Step::done)),
+                         name);
+
+}  // namespace
+}  // namespace syncopate::testing
