@@ -35,10 +35,11 @@ class PartialExchange;
 std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t elements,
                                               DataType type, const PartialOptions& options);
 void* writable_slot(PartialExchange&);
-void deposit(PartialExchange&, const void* values, std::size_t elements, double weight);
-void deposit_slot(PartialExchange&, double weight);
-void deposit_nothing(PartialExchange&);
-void offer(PartialExchange&);
+/// What the rank does after a deposit: wait for a round, or something else.
+enum class Then : bool { go_on, wait };
+void deposit(PartialExchange&, const void* values, std::size_t elements, double weight, Then then);
+void deposit_slot(PartialExchange&, double weight, Then then);
+void deposit_nothing(PartialExchange&, Then then);
 bool round_ready(PartialExchange&);
 /// Waits until a round is there that this rank has not seen; returns how many there are.
 std::uint64_t await_rounds(PartialExchange&);
@@ -155,29 +156,22 @@ class PartialAllreduce {
   /// Deposits the slot and returns every round since the last call. If there is none yet, waits
   /// for one. The deposit counts `weight` times in the sum.
   Rounds<T> exchange(double weight = 1) {
-    detail::deposit_slot(*exchange_, weight);
+    detail::deposit_slot(*exchange_, weight, detail::Then::wait);
     return wait();
   }
   /// The same from the caller's own buffer, with one copy.
   Rounds<T> exchange(std::span<const T> values, double weight = 1) {
-    detail::deposit(*exchange_, values.data(), values.size(), weight);
+    detail::deposit(*exchange_, values.data(), values.size(), weight, detail::Then::wait);
     return wait();
   }
 
   /// Deposits and returns at once. Any number of deposits may precede a wait().
-  void start(double weight = 1) {
-    detail::deposit_slot(*exchange_, weight);
-    detail::offer(*exchange_);
-  }
+  void start(double weight = 1) { detail::deposit_slot(*exchange_, weight, detail::Then::go_on); }
   void start(std::span<const T> values, double weight = 1) {
-    detail::deposit(*exchange_, values.data(), values.size(), weight);
-    detail::offer(*exchange_);
+    detail::deposit(*exchange_, values.data(), values.size(), weight, detail::Then::go_on);
   }
   /// Arrives without values: counts for the trigger and adds nothing to the sum.
-  void start_empty() {
-    detail::deposit_nothing(*exchange_);
-    detail::offer(*exchange_);
-  }
+  void start_empty() { detail::deposit_nothing(*exchange_, detail::Then::go_on); }
   /// Whether wait() would return at once. Moves a startable round forward, without sleeping.
   bool ready() { return detail::round_ready(*exchange_); }
   Rounds<T> wait() { return {exchange_, detail::await_rounds(*exchange_)}; }

@@ -24,7 +24,7 @@ inline void relax() {
 Lookout::Lookout(Host& host, bool oversubscribed)
     : host_(host), eagerness_(host.eagerness(oversubscribed)), spin_(eagerness_.spin) {}
 
-void Lookout::wait(Event& event, std::uint32_t seen, Time until) {
+void Lookout::wait(Event& event, std::uint64_t seen, Time until) {
   if (spin_.count() > 0 && spin(event, seen, until)) {
     spin_ = std::min(spin_ * 2, eagerness_.spin);
     return;
@@ -34,7 +34,7 @@ void Lookout::wait(Event& event, std::uint32_t seen, Time until) {
   event.sleep(host_, seen, until);
 }
 
-bool Lookout::spin(const Event& event, std::uint32_t seen, Time until) {
+bool Lookout::spin(const Event& event, std::uint64_t seen, Time until) {
   const Time end = std::min(until, host_.now() + spin_.count());
   do {
     for (int look = 0; look < kLooksPerGlance; ++look) {
@@ -45,7 +45,7 @@ bool Lookout::spin(const Event& event, std::uint32_t seen, Time until) {
   return false;
 }
 
-bool Lookout::yield(const Event& event, std::uint32_t seen, int times) {
+bool Lookout::yield(const Event& event, std::uint64_t seen, int times) {
   for (int i = 0; i < times; ++i) {
     sched_yield();
     if (event.read() != seen) return true;

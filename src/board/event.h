@@ -1,8 +1,10 @@
-// Something that ranks wait for: a counter that changes when there is news. Its lowest bit says
-// that somebody sleeps, so that nobody is woken who did not ask and nothing is paid when all
-// are awake. A rank that dies while it sleeps leaves no trace: the bit goes with the next news.
+// Something that ranks wait for: a word that changes when there is news. It holds a number that
+// the news is about (the last published round), a counter for other news, and a bit that says
+// that somebody sleeps, so that nobody is woken who did not ask and nothing is paid when all are
+// awake. A rank that dies while it sleeps leaves no trace: the bit goes with the next news.
 #pragma once
 
+#include <bit>
 #include <climits>
 #include <cstdint>
 
@@ -14,34 +16,61 @@ namespace syncopate::board {
 class Event {
  public:
   /// To be read before looking at the state that the event is about.
-  std::uint32_t read() const { return word_.load() & ~kAsleep; }
+  std::uint64_t read() const { return word_.load() & ~kAsleep; }
 
-  /// To be called after the state has changed. Wakes up to `count` sleepers.
+  std::uint64_t number() const { return number_in(word_.load()); }
+  static std::uint64_t number_in(std::uint64_t reading) { return reading >> kNumberShift; }
+  /// Before anybody uses the event.
+  void begin_with(std::uint64_t number) { word_.note(number << kNumberShift); }
+
+  /// Makes `number` the number if it is the successor of the present one, and wakes everybody.
+  void announce(Host& host, std::uint64_t number) {
+    std::uint64_t word = word_.load();
+    while (number_in(word) + 1 == number) {
+      if (!word_.replace(word, number << kNumberShift)) continue;
+      step(Step::wake);
+      if ((word & kAsleep) != 0) host.wake(futex(), INT_MAX);
+      return;
+    }
+  }
+
+  /// News of another kind, after the state has changed. Wakes up to `count` sleepers.
   void signal(Host& host, int count = INT_MAX) {
     step(Step::wake);
-    std::uint32_t word = word_.load();
+    std::uint64_t word = word_.load();
     // Sleepers that are not woken now must still be woken by the next news.
-    const std::uint32_t kept = count == INT_MAX ? 0 : kAsleep;
-    while (!word_.replace(word, ((word & ~kAsleep) + kStride) | (word & kept))) {
+    const std::uint64_t kept = count == INT_MAX ? 0 : kAsleep;
+    for (;;) {
+      const std::uint64_t counter = ((word & kCounter) + kAsleep + 1) & kCounter;
+      const std::uint64_t next = (word & ~(kCounter | kAsleep)) | counter | (word & kept);
+      if (word_.replace(word, next)) break;
     }
-    if ((word & kAsleep) != 0) host.wake(word_, count);
+    if ((word & kAsleep) != 0) host.wake(futex(), count);
   }
 
   /// Sleeps until there is news after `seen`, or until `until`. May return early.
-  void sleep(Host& host, std::uint32_t seen, Time until) {
-    std::uint32_t word = word_.load();
+  void sleep(Host& host, std::uint64_t seen, Time until) {
+    std::uint64_t word = word_.load();
     while ((word & ~kAsleep) == seen) {
       if ((word & kAsleep) != 0 || word_.replace(word, word | kAsleep)) {
-        host.park(word_, seen | kAsleep, until);
+        host.park(futex(), static_cast<std::uint32_t>(seen | kAsleep), until);
         return;
       }
     }
   }
 
  private:
-  static constexpr std::uint32_t kAsleep = 1;
-  static constexpr std::uint32_t kStride = 2;
-  Shared<std::uint32_t> word_;
+  static constexpr std::uint64_t kAsleep = 1;
+  static constexpr int kNumberShift = 12;
+  static constexpr std::uint64_t kCounter = (std::uint64_t{1} << kNumberShift) - 2;
+
+  /// The kernel compares 32 bits: those with the bit, the counter and the end of the number.
+  Shared<std::uint32_t>& futex() {
+    static_assert(std::endian::native == std::endian::little);
+    return *static_cast<Shared<std::uint32_t>*>(word_.address());
+  }
+
+  Shared<std::uint64_t> word_;
 };
 
 /// Looks for news for a short while before it sleeps, and learns whether looking pays.
@@ -50,11 +79,11 @@ class Lookout {
   Lookout(Host& host, bool oversubscribed);
 
   /// Returns when there is news after `seen`, or at `until`. May return early.
-  void wait(Event& event, std::uint32_t seen, Time until);
+  void wait(Event& event, std::uint64_t seen, Time until);
 
  private:
-  bool spin(const Event& event, std::uint32_t seen, Time until);
-  static bool yield(const Event& event, std::uint32_t seen, int times);
+  bool spin(const Event& event, std::uint64_t seen, Time until);
+  static bool yield(const Event& event, std::uint64_t seen, int times);
 
   Host& host_;
   Eagerness eagerness_;

@@ -68,7 +68,7 @@ void PartialBoard::begin_after(RoundNumber last) {
     words_[rank].note(DecideWord{.decided = last}.pack());
     lines_[rank].seen.note(last);
   }
-  hot_->published.release(last);
+  hot_->event.begin_with(last);
 }
 
 std::byte* PartialBoard::slot_head(int rank, int slot) const {
@@ -174,6 +174,15 @@ void PartialBoard::arrive(RoundNumber base, Time now) {
       return;
     }
   }
+}
+
+bool PartialBoard::neighbours_here() const {
+  constexpr int kWordsPerLine = 8;
+  const int first = roster_.rank() / kWordsPerLine * kWordsPerLine;
+  for (int rank = first; rank < std::min(first + kWordsPerLine, shape_.ranks); ++rank) {
+    if (!has_deposit(rank) && counts(rank)) return false;
+  }
+  return true;
 }
 
 int PartialBoard::buffer_of(RoundNumber round) const {
@@ -354,8 +363,7 @@ void PartialBoard::publish(AttemptWord attempt) {
 
 void PartialBoard::advance(RoundNumber round) {
   step(Step::advance);
-  RoundNumber before = round - 1;
-  if (hot_->published.replace(before, round)) signal();
+  hot_->event.announce(host_, round);
 }
 
 }  // namespace syncopate::board

@@ -73,9 +73,12 @@ class PartialBoard {
   std::uint64_t dropped() const { return dropped_; }
 
   // Results.
-  RoundNumber published() const { return hot_->published.load(); }
+  RoundNumber published() const { return hot_->event.number(); }
   /// The result of a round that is published and that this rank has not released.
   int buffer_of(RoundNumber round) const;
+  bool is_last(RoundNumber round) const {
+    return AttemptWord::unpack(ring_[round % shape_.ring()].load()).last;
+  }
   const Reduction& results() const { return reduction_; }
   RoundNumber seen() const { return lines_[roster_.rank()].seen.peek(); }
   RoundNumber seen(int rank) const { return lines_[rank].seen.load(); }
@@ -83,6 +86,9 @@ class PartialBoard {
 
   // Who is here.
   bool has_deposit(int rank) const { return DecideWord::unpack(words_[rank].load()).deposit != 0; }
+  /// Whether all ranks that count and whose words share a cache line with ours have a deposit.
+  /// Costs nothing right after our own.
+  bool neighbours_here() const;
   Standing standing(int rank) const { return static_cast<Standing>(standings_[rank].load()); }
   void set_standing(Standing standing);
   /// Whether rounds may be waited for on this rank's account.
@@ -120,9 +126,8 @@ class PartialBoard {
   void set_blocked() { hot_->blocked.store(1); }
 
  private:
-  struct alignas(128) Hot {  ///< Read by every waiting rank.
-    Shared<RoundNumber> published;
-    Event event;
+  struct alignas(128) Hot {         ///< Read by every waiting rank.
+    Event event;                    ///< Announces each published round.
     Shared<std::uint32_t> blocked;  ///< Somebody waits for a rank to release results.
   };
   struct alignas(128) Control {  ///< Touched by those who run rounds.

@@ -148,7 +148,7 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
   }
   Lookout lookout(host_, oversubscribed());
   for (;;) {
-    const std::uint32_t news = header_.event.read();
+    const std::uint64_t news = header_.event.read();
     if (all_proposed(number)) return number;
     const Time now = host_.now();
     if (now >= deadline) {

@@ -172,7 +172,7 @@ bool GroupExchange::ready() {
   return board_.result(where_) >= 0;
 }
 
-void GroupExchange::pause(board::Event& event, std::uint32_t news, Time until, Time began) {
+void GroupExchange::pause(board::Event& event, std::uint64_t news, Time until, Time began) {
   const Time now = host_.now();
   const Time deadline = began + timeout_.count();
   if (now >= deadline) {
@@ -195,8 +195,8 @@ void GroupExchange::await_result() {
   const Time began = host_.now();
   Time now = began;
   for (; board_.result(where_) < 0; now = host_.now()) {
-    const std::uint32_t news = board_.event(where_).read();
-    const std::uint32_t releases = board_.progress_event().read();
+    const std::uint64_t news = board_.event(where_).read();
+    const std::uint64_t releases = board_.progress_event().read();
     const Time again_at = progress(now);
     if (again_at <= now || board_.result(where_) >= 0) continue;
     for (const int rank : members_) {
@@ -214,7 +214,7 @@ void GroupExchange::await_result() {
 int GroupExchange::await_free_slot() {
   const Time began = host_.now();
   for (;;) {
-    const std::uint32_t releases = board_.progress_event().read();
+    const std::uint64_t releases = board_.progress_event().read();
     const int slot =
         board_.free_slot(where_.step, [&](std::uint64_t step) { return group_at(step); });
     if (slot >= 0) return slot;

@@ -23,12 +23,14 @@ std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t el
 }
 
 void* writable_slot(PartialExchange& exchange) { return exchange.writable_slot(); }
-void deposit_slot(PartialExchange& exchange, double weight) { exchange.deposit_slot(weight); }
-void deposit(PartialExchange& exchange, const void* values, std::size_t elements, double weight) {
-  exchange.deposit(values, elements, weight);
+void deposit_slot(PartialExchange& exchange, double weight, Then then) {
+  exchange.deposit_slot(weight, then);
 }
-void deposit_nothing(PartialExchange& exchange) { exchange.deposit_nothing(); }
-void offer(PartialExchange& exchange) { exchange.offer(); }
+void deposit(PartialExchange& exchange, const void* values, std::size_t elements, double weight,
+             Then then) {
+  exchange.deposit(values, elements, weight, then);
+}
+void deposit_nothing(PartialExchange& exchange, Then then) { exchange.deposit_nothing(then); }
 bool round_ready(PartialExchange& exchange) { return exchange.ready(); }
 std::uint64_t await_rounds(PartialExchange& exchange) { return exchange.await(); }
 const void* round_values(const PartialExchange& exchange, std::uint64_t round) {

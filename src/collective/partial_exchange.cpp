@@ -64,27 +64,41 @@ void* PartialExchange::writable_slot() {
   return board_.slot(writing_);
 }
 
-void PartialExchange::begin_deposit(double weight) {
+void PartialExchange::set_waiting(bool waiting) {
+  waiting_ = waiting;
+  board_.set_waiting(waiting);
+}
+
+void PartialExchange::begin_deposit(double weight, Then then) {
   check_open();
   if (!std::isfinite(weight) || weight < 0) {
     throw Error(ErrorCode::invalid_argument, "the weight of a deposit is " + std::to_string(weight),
                 "Give a finite number that is not negative");
   }
   release_through(delivered_);  // The rounds handed out before are no longer read.
+  arrived_at_ = host_.now();
   if (options_.grace.share > 0) {
-    step_times_.add(Duration(host_.now() - computing_since_));
+    step_times_.add(Duration(arrived_at_ - computing_since_));
     board_.note_step_time(step_times_.typical());
   }
+  // Said before the deposit, so that one look at the others after it is enough: whoever comes
+  // later sees that somebody waits. A rank that is late will not wait.
+  if (then == Then::wait && board_.published() == delivered_) set_waiting(true);
 }
 
-void PartialExchange::deposit_slot(double weight) {
-  begin_deposit(weight);
-  if (writing_ < 0) writing_ = board_.writable_slot();
-  board_.deposit(writing_, weight, delivered_, host_.now());
+void PartialExchange::end_deposit(Then then) {
   writing_ = -1;
+  if (then == Then::go_on) offer();
 }
 
-void PartialExchange::deposit(const void* values, std::size_t elements, double weight) {
+void PartialExchange::deposit_slot(double weight, Then then) {
+  begin_deposit(weight, then);
+  if (writing_ < 0) writing_ = board_.writable_slot();
+  board_.deposit(writing_, weight, delivered_, arrived_at_);
+  end_deposit(then);
+}
+
+void PartialExchange::deposit(const void* values, std::size_t elements, double weight, Then then) {
   if (elements != elements_ || (values == nullptr && elements > 0)) {
     throw Error(ErrorCode::invalid_argument,
                 values == nullptr ? std::string("the buffer to deposit is null")
@@ -94,14 +108,13 @@ void PartialExchange::deposit(const void* values, std::size_t elements, double w
   }
   void* slot = writable_slot();
   if (elements > 0) std::memcpy(slot, values, elements * size_of(type_));
-  deposit_slot(weight);
+  deposit_slot(weight, then);
 }
 
-void PartialExchange::deposit_nothing() {
-  begin_deposit(0);
-  board_.arrive(delivered_, host_.now());
-  // Arriving may have used the slot that was handed out for writing.
-  writing_ = -1;
+void PartialExchange::deposit_nothing(Then then) {
+  begin_deposit(0, then);
+  board_.arrive(delivered_, arrived_at_);
+  end_deposit(then);  // Arriving may have used the slot that was handed out for writing.
 }
 
 round::Attendance PartialExchange::attendance(std::uint64_t round) const {
@@ -112,6 +125,8 @@ round::Attendance PartialExchange::attendance(std::uint64_t round) const {
     result.here += here ? 1 : 0;
     result.counting += counts ? 1 : 0;
     result.counting_here += here && counts ? 1 : 0;
+    // One missing rank says it all; every further look would take a word from its owner.
+    if (options_.trigger.kind == Trigger::Kind::all && counts && !here) break;
   }
   if (options_.trigger.kind == Trigger::Kind::majority) {
     const int drawn = round::draw(options_.trigger.seed, round, roster_.ranks(),
@@ -213,31 +228,35 @@ std::uint64_t PartialExchange::await() {
   release_through(delivered_);
   const std::uint64_t next = delivered_ + 1;
   if (board_.published() >= next) {
+    if (waiting_) set_waiting(false);
     offer();
     return deliver(kNever);
   }
   blocked_by_ = -1;
-  const Time began = host_.now();
+  const Time began = waiting_ ? arrived_at_ : host_.now();
   const Time deadline = began + timeout_.count();
-  bool announced = false;
-  for (Time now = began; board_.published() < next; now = host_.now()) {
-    const std::uint32_t news = board_.event().read();
-    const Time again_at = progress(now);
+  // The last to arrive runs the round; the others can tell from their neighbours that they are
+  // not the last, and leave the rest of the board alone.
+  bool look = !waiting_ || options_.trigger.kind != Trigger::Kind::all || board_.neighbours_here();
+  for (Time now = began;; now = host_.now()) {
+    const std::uint64_t news = board_.event().read();
+    if (board_.published() >= next) break;
+    const Time again_at = look ? progress(now) : kNever;
+    look = true;
     if (again_at <= now || board_.published() >= next) continue;
-    if (!announced) {
+    if (!waiting_) {
       // Whoever deposits from now on starts the round for us; look once more for who just did.
-      board_.set_waiting(true);
-      announced = true;
+      set_waiting(true);
       continue;
     }
     if (now >= deadline) {
-      board_.set_waiting(false);
+      set_waiting(false);
       give_up(next, Duration(now - began));
     }
     lookout_.wait(board_.event(), news, std::min({again_at, deadline, now + kInspectionEvery}));
     if (board_.event().read() == news) inspect(host_.now());
   }
-  if (announced) board_.set_waiting(false);
+  set_waiting(false);
   return deliver(began);
 }
 
@@ -253,7 +272,7 @@ std::uint64_t PartialExchange::deliver(Time began) {
   awaited_round_ = began == kNever ? 0 : first;
   computing_since_ = host_.now();
   waited_ = Duration(began == kNever ? 0 : computing_since_ - began);
-  if (board_.results().header(board_.buffer_of(delivered_)).last) {
+  if (board_.is_last(delivered_)) {
     finished_ = true;
     closed_ = true;
   }

@@ -33,11 +33,9 @@ class PartialExchange {
                                    const PartialOptions& options);
 
   void* writable_slot();
-  void deposit_slot(double weight);
-  void deposit(const void* values, std::size_t elements, double weight);
-  void deposit_nothing();
-  /// After a deposit that is not followed by await(): starts the round for ranks that wait.
-  void offer();
+  void deposit_slot(double weight, Then then);
+  void deposit(const void* values, std::size_t elements, double weight, Then then);
+  void deposit_nothing(Then then);
   bool ready();
   /// Waits for a round this rank has not seen; returns how many there are.
   std::uint64_t await();
@@ -64,7 +62,10 @@ class PartialExchange {
   };
 
   void check_open() const;
-  void begin_deposit(double weight);
+  void begin_deposit(double weight, Then then);
+  void end_deposit(Then then);
+  void offer();
+  void set_waiting(bool waiting);
   round::Attendance attendance(std::uint64_t round) const;
   Duration grace() const;
   Outlook outlook(std::uint64_t round, board::Time now);
@@ -92,6 +93,8 @@ class PartialExchange {
   bool finished_ = false;
   round::StepTimes step_times_;
   board::Time computing_since_ = 0;
+  board::Time arrived_at_ = 0;  ///< Of the last deposit.
+  bool waiting_ = false;        ///< Whether the others know that this rank waits.
   board::Time inspected_at_ = 0;
   StallWatch stall_;
   std::uint64_t awaited_round_ = 0;  ///< The round that `waited_` is about.

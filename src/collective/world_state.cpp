@@ -168,9 +168,9 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
     const std::size_t length = std::min(kMessageBytes, bytes - sent);
     if (roster_.rank() == root) {
       std::memcpy(carrier.writable_slot(), part, length);
-      carrier.deposit_slot(1);
+      carrier.deposit_slot(1, Then::wait);
     } else {
-      carrier.deposit_nothing();
+      carrier.deposit_nothing(Then::wait);
     }
     carrier.await();
     const std::uint64_t round = carrier.seen() + 1;

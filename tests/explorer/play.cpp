@@ -122,8 +122,10 @@ void Play::act(int rank) {
   Machine& machine = stage_.machine();
   for (const Action& action : plan_->actions[rank]) {
     if (action.computing > 0) machine.sleep_until(machine.now() + action.computing);
+    // An exchange says that it waits before it deposits.
+    if (action.kind == Action::Kind::exchange) begin_waiting(rank);
     if (action.kind == Action::Kind::empty) {
-      exchange.deposit_nothing();
+      exchange.deposit_nothing(detail::Then::go_on);
     } else {
       put(rank, action);
     }
@@ -132,10 +134,8 @@ void Play::act(int rank) {
         take(rank);
         break;
       case Action::Kind::start:
-        exchange.offer();
         break;
       case Action::Kind::poll: {
-        exchange.offer();
         begin_waiting(rank);
         const bool ready = exchange.ready() || exchange.ready();
         waiting_ &= ~bit(rank);
@@ -144,7 +144,6 @@ void Play::act(int rank) {
       }
       case Action::Kind::wait:
       case Action::Kind::empty:
-        exchange.offer();
         take(rank);
         break;
     }
@@ -159,16 +158,18 @@ void Play::put(int rank, const Action& action) {
   const int id = ledger_.begin_deposit(rank, delivered_[rank], action.weight);
   const std::uint64_t dropped = exchange.dropped();
   const std::size_t middle = plan_->elements / 2;
+  const auto then =
+      action.kind == Action::Kind::exchange ? detail::Then::wait : detail::Then::go_on;
   if (action.copied) {
     double values[8];
     ledger_.fill(id, values, 0, plan_->elements);
-    exchange.deposit(values, plan_->elements, action.weight);
+    exchange.deposit(values, plan_->elements, action.weight, then);
   } else {
     void* slot = exchange.writable_slot();
     ledger_.fill(id, slot, 0, middle);
     stage_.machine().pause();  // Who still read the slot would now read half of it.
     ledger_.fill(id, slot, middle, plan_->elements);
-    exchange.deposit_slot(action.weight);
+    exchange.deposit_slot(action.weight, then);
   }
   ledger_.end_deposit(id, exchange.dropped() > dropped);
 }
