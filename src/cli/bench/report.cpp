@@ -42,54 +42,6 @@ double algorithm_bandwidth(const Measured& row) {
   return double(row.bytes) / (row.figure("median_us") * 1e-6) * 1e-9;
 }
 
-struct Field {
-  Column column;
-  std::function<std::string(const Measured&)> cell;
-};
-
-/// A column with one figure of a row.
-Field field(const char* heading, const char* figure, int width = 0, double factor = 1) {
-  Field result;
-  result.column.heading = heading;
-  result.column.width = width;
-  result.cell = [figure, factor](const Measured& row) {
-    return format_number(row.figure(figure) * factor);
-  };
-  return result;
-}
-
-/// Fields of our own figures, by benchmark.
-std::vector<Field> own_fields(const Request& request, const Setting& setting) {
-  constexpr int kTimeWidth = 10;
-  std::vector<Field> fields = {
-      {{"bytes", 8}, [](const Measured& row) { return format_size(row.bytes); }}};
-  if (request.work.skew == Skew::none) {
-    fields.push_back(field("median us", "median_us", kTimeWidth));
-    fields.push_back(field("p99 us", "p99_us", kTimeWidth));
-    fields.push_back({{"algbw GB/s", 0},
-                      [](const Measured& row) { return format_number(algorithm_bandwidth(row)); }});
-    fields.push_back({{"of copy limit", 0}, [&](const Measured& row) {
-                        const double share = copy_limit_share(request, setting, row);
-                        return share > 0 ? fmt::format("{:.0f} %", share * 100) : "";
-                      }});
-    return fields;
-  }
-  fields.push_back({{"trigger", 9, true}, [](const Measured& row) { return row.trigger; }});
-  if (request.work.skew == Skew::chronic) {
-    fields.push_back(field("ms per step", "mean_us", 0, 1e-3));
-    fields.push_back(field("rounds/s", "rounds_per_second"));
-  } else {
-    fields.push_back(field("mean us", "mean_us", kTimeWidth));
-    fields.push_back(field("p99 us", "p99_us", kTimeWidth));
-  }
-  fields.push_back(field("contributors", "contributors_mean"));
-  if (request.work.operation == "group") fields.push_back(field("in time", "included_share"));
-  if (request.work.operation == "partial" && request.work.skew == Skew::arrival) {
-    fields.push_back(field("of them fresh", "fresh_mean"));
-  }
-  return fields;
-}
-
 const Measured* find(const Comparison& comparison, const std::string& peer, std::size_t bytes) {
   for (const Measured& row : comparison.rows) {
     if (row.peer == peer && row.bytes == bytes) return &row;
@@ -97,38 +49,103 @@ const Measured* find(const Comparison& comparison, const std::string& peer, std:
   return nullptr;
 }
 
-/// One column for each peer, then the ratio.
-void add_peer_fields(std::vector<Field>& fields, const Request& request,
-                     const Comparison& comparison) {
-  const bool steps = request.work.skew == Skew::chronic;
-  for (const Side& peer : request.peers.found) {
-    const std::string heading = peer.name + (steps ? " ms" : " us");
-    fields.push_back({{heading, 10}, [&, steps, name = peer.name](const Measured& row) {
-                        const Measured* found = find(comparison, name, row.bytes);
-                        if (found == nullptr) return std::string("failed");
-                        const double value = found->figure(headline(request));
-                        return format_number(steps ? value * 1e-3 : value);
-                      }});
+/// The columns of a benchmark's table, and what each shows of a row.
+class Fields {
+ public:
+  using Cell = std::function<std::string(const Measured&)>;
+
+  Fields(const Request& request, const Setting& setting, const Comparison& comparison)
+      : request_(request), setting_(setting), comparison_(comparison) {
+    add("bytes", [](const Measured& row) { return format_size(row.bytes); });
+    if (request.work.skew == Skew::none) {
+      add_plain();
+    } else {
+      add_skewed();
+    }
+    for (const Side& peer : request.peers.found) add_peer(peer.name);
+    if (!request.peers.found.empty()) {
+      add("best peer / ours", [this](const Measured& row) {
+        const double value = ratio(comparison_, row, headline(request_));
+        return value > 0 ? format_number(value) : "";
+      });
+    }
   }
-  if (request.peers.found.empty()) return;
-  fields.push_back({{"best peer / ours", 0}, [&](const Measured& row) {
-                      const double value = ratio(comparison, row, headline(request));
-                      return value > 0 ? format_number(value) : "";
-                    }});
-}
+
+  const std::vector<Column>& columns() const { return columns_; }
+
+  std::vector<std::string> cells(const Measured& row) const {
+    std::vector<std::string> texts;
+    for (const Cell& cell : cells_) texts.push_back(cell(row));
+    return texts;
+  }
+
+ private:
+  static constexpr int kWidth = 9;
+
+  void add(const std::string& heading, Cell cell, bool text = false) {
+    Column& column = columns_.emplace_back();
+    column.heading = heading;
+    column.width = kWidth;
+    column.text = text;
+    cells_.push_back(std::move(cell));
+  }
+
+  void add_figure(const char* heading, const char* figure, double factor = 1) {
+    add(heading, [figure, factor](const Measured& row) {
+      return format_number(row.figure(figure) * factor);
+    });
+  }
+
+  void add_plain() {
+    add_figure("median us", "median_us");
+    add_figure("p99 us", "p99_us");
+    add("algbw GB/s", [](const Measured& row) { return format_number(algorithm_bandwidth(row)); });
+    add("of copy limit", [this](const Measured& row) {
+      const double share = copy_limit_share(request_, setting_, row);
+      return share > 0 ? fmt::format("{:.0f} %", share * 100) : "";
+    });
+  }
+
+  void add_skewed() {
+    const bool chronic = request_.work.skew == Skew::chronic;
+    const bool group = request_.work.operation == "group";
+    add(
+        "trigger", [](const Measured& row) { return row.trigger; }, true);
+    if (chronic) {
+      add_figure("ms per step", "mean_us", 1e-3);
+      add_figure("rounds/s", "rounds_per_second");
+    } else {
+      add_figure("mean us", "mean_us");
+      add_figure("p99 us", "p99_us");
+    }
+    add_figure("contributors", "contributors_mean");
+    if (group) add_figure("in time", "included_share");
+    if (!group && !chronic) add_figure("of them fresh", "fresh_mean");
+  }
+
+  void add_peer(const std::string& name) {
+    const bool steps = request_.work.skew == Skew::chronic;
+    add(name + (steps ? " ms" : " us"), [this, steps, name](const Measured& row) {
+      const Measured* found = find(comparison_, name, row.bytes);
+      if (found == nullptr) return std::string("failed");
+      const double value = found->figure(headline(request_));
+      return format_number(steps ? value * 1e-3 : value);
+    });
+  }
+
+  const Request& request_;
+  const Setting& setting_;
+  const Comparison& comparison_;
+  std::vector<Column> columns_;
+  std::vector<Cell> cells_;
+};
 
 void print_table(const Request& request, const Setting& setting, const Comparison& comparison) {
-  std::vector<Field> fields = own_fields(request, setting);
-  add_peer_fields(fields, request, comparison);
-  std::vector<Column> columns;
-  for (const Field& field : fields) columns.push_back(field.column);
-  const Table table(columns);
+  const Fields fields(request, setting, comparison);
+  const Table table(fields.columns());
   fmt::print("{}\n", table.header("# "));
   for (const Measured& row : comparison.rows) {
-    if (row.peer != "syncopate") continue;
-    std::vector<std::string> cells;
-    for (const Field& field : fields) cells.push_back(field.cell(row));
-    fmt::print("{}\n", table.row(cells, "  "));
+    if (row.peer == "syncopate") fmt::print("{}\n", table.row(fields.cells(row), "  "));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/arguments.h"
 #include "cli/bench/sizes.h"
+#include "collective/options.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"
 #include "syncopate/policy.h"
@@ -14,9 +15,10 @@ namespace syncopate::cli::bench {
 
 namespace {
 
+using detail::kLargestWindow;
+
 constexpr long kMostIterations = 10'000'000;
 constexpr long kMostRepetitions = 1000;
-constexpr long kLargestWindow = 250;
 constexpr int kDefaultWindow = 8;
 // Wide enough that the slow rank's lag never holds the others back.
 constexpr int kChronicWindow = 64;

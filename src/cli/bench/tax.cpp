@@ -12,6 +12,7 @@
 #include "bench/peers/measure.h"
 #include "bench/peers/statistics.h"
 #include "cli/bench/ours.h"
+#include "collective/options.h"
 
 namespace syncopate::cli::bench {
 
@@ -19,6 +20,9 @@ namespace {
 
 using peers::Clock;
 using peers::microseconds_since;
+
+/// The most rounds the others run ahead of the computing rank before they wait for it.
+constexpr int kWindow = detail::kLargestWindow;
 
 /// A fixed piece of arithmetic on an array that stays in the first-level cache.
 class Computation {
@@ -124,7 +128,7 @@ class Tax {
     std::optional<PartialAllreduce<float>> exchange;
     if (others == Others::rounds) {
       exchange.emplace(world_, work_.bytes / sizeof(float),
-                       PartialOptions{.trigger = first(), .window = kTaxWindow});
+                       PartialOptions{.trigger = first(), .window = kWindow});
     }
     world_.barrier();
     Spent spent;
@@ -157,8 +161,8 @@ class Tax {
       const std::size_t rounds = exchange->exchange().size();
       rounds_ += rounds;
       ++steps_;
-      if (rounds >= kTaxWindow) ++full_;
-      if (rounds >= kTaxWindow / 2) step = std::max(shortest, step / 2);
+      if (rounds >= kWindow) ++full_;
+      if (rounds >= kWindow / 2) step = std::max(shortest, step / 2);
     }
     if (exchange != nullptr) rounds_us_ += microseconds_since(begin);
     threads_ = std::max(threads_, threads_of_this_process());

@@ -16,9 +16,6 @@ struct TaxWork {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TaxWork, bytes, repetitions, seconds)
 
-/// The most rounds the others run ahead of the computing rank before they wait for it.
-inline constexpr int kTaxWindow = 250;
-
 /// Measures, as one rank of the world. Only rank 0 gets the figures.
 nlohmann::json measure_tax(World world, const TaxWork& work);
 
