@@ -70,7 +70,8 @@ Region::~Region() {
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     if (roster_.expected(rank) && departed[rank].load() == 0) return;
   }
-  segment_->discard(offset_, mapping_->size());
+  // To the end of the last page: a part of a page would be cleared and kept.
+  segment_->discard(offset_, whole_pages(mapping_->size()));
 }
 
 std::size_t WorldState::control_bytes(int ranks) {
