@@ -93,8 +93,9 @@ class ProcessHost final : public ThreadHost {
       if (watch.descriptor < 0 && errno == ESRCH) return false;
       if (watch.descriptor < 0) watch.unsupported = true;
       // Opened by number: make sure that the number still means the same process.
-      if (read_status(process.pid).started != process.started) return false;
+      watch.replaced = read_status(process.pid).started != process.started;
     }
+    if (watch.replaced) return false;
     if (watch.descriptor >= 0) {
       pollfd ended{.fd = watch.descriptor, .events = POLLIN, .revents = 0};
       return poll(&ended, 1, 0) <= 0;
@@ -115,6 +116,7 @@ class ProcessHost final : public ThreadHost {
   struct Watch {
     int descriptor = -1;
     bool unsupported = false;  ///< No pidfd on this kernel: ask /proc each time.
+    bool replaced = false;     ///< A later process has its number.
   };
   std::vector<Watch> watches_;
 };
