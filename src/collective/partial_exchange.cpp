@@ -237,11 +237,12 @@ std::uint64_t PartialExchange::await() {
   const Time deadline = began + timeout_.count();
   // The last to arrive runs the round; the others can tell from their neighbours that they are
   // not the last, and leave the rest of the board alone.
-  bool look = !waiting_ || options_.trigger.kind != Trigger::Kind::all || board_.neighbours_here();
+  bool look = !waiting_ || options_.trigger.kind != Trigger::Kind::all;
   for (Time now = began;; now = host_.now()) {
     const std::uint64_t news = board_.event().read();
     if (board_.published() >= next) break;
-    const Time again_at = look ? progress(now) : kNever;
+    // After the news: a neighbour that comes from here on changes them.
+    const Time again_at = look || board_.neighbours_here() ? progress(now) : kNever;
     look = true;
     if (again_at <= now || board_.published() >= next) continue;
     if (!waiting_) {
