@@ -1,0 +1,133 @@
+// Nobody who sleeps on an event misses its news, and nobody is woken who need not be.
+#include "board/event.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "support/crew.h"
+
+namespace syncopate::board {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::kThrift;
+
+/// The real host, with a count of the system calls it would make.
+class CountingHost : public Host {
+ public:
+  Time now() override { return real_->now(); }
+  void park(Shared<std::uint32_t>& word, std::uint32_t expected, Time until) override {
+    ++parks;
+    real_->park(word, expected, until);
+  }
+  void wake(Shared<std::uint32_t>& word, int count) override {
+    ++wakes;
+    real_->wake(word, count);
+  }
+  bool alive(int rank, const ProcessId& process) override { return real_->alive(rank, process); }
+  std::string describe(const ProcessId& process) override { return real_->describe(process); }
+  Eagerness eagerness(bool oversubscribed) const override {
+    return real_->eagerness(oversubscribed);
+  }
+
+  std::atomic<int> parks = 0;
+  std::atomic<int> wakes = 0;
+
+ private:
+  std::unique_ptr<Host> real_ = make_thread_host();
+};
+
+class EventTest : public ::testing::Test {
+ protected:
+  Time in(Duration time) { return host_.now() + time.count(); }
+
+  CountingHost host_;
+  std::unique_ptr<Event> event_ = std::make_unique<Event>();
+};
+
+TEST_F(EventTest, ASignalThatNobodySleepsForCostsNoSystemCall) {
+  for (int i = 0; i < 100; ++i) event_->signal(host_);
+  EXPECT_EQ(host_.wakes, 0);
+}
+
+TEST_F(EventTest, EverySignalIsNews) {
+  auto before = event_->read();
+  for (int i = 0; i < 10000; ++i) {
+    event_->signal(host_);
+    ASSERT_NE(event_->read(), before);
+    before = event_->read();
+  }
+}
+
+TEST_F(EventTest, WhoSawOldNewsDoesNotSleep) {
+  const auto before = event_->read();
+  event_->signal(host_);
+  event_->sleep(host_, before, kNever);
+  EXPECT_EQ(host_.parks, 0);
+}
+
+TEST_F(EventTest, ASleeperWakesAtItsTime) {
+  const Time until = in(2ms);
+  while (host_.now() < until) event_->sleep(host_, event_->read(), until);
+  EXPECT_GE(host_.now(), until);
+  EXPECT_GE(host_.parks, 1);
+}
+
+TEST_F(EventTest, AWakeForOneLeavesTheOthersToTheNextNews) {
+  const auto before = event_->read();
+  std::atomic<int> awake = 0;
+  std::vector<std::thread> sleepers;
+  for (int i = 0; i < 3; ++i) {
+    sleepers.emplace_back([&] {
+      while (event_->read() == before) event_->sleep(host_, before, in(10s));
+      ++awake;
+    });
+  }
+  while (host_.parks < 3) std::this_thread::yield();
+  event_->signal(host_, 1);
+  while (awake < 1) std::this_thread::yield();
+  event_->signal(host_);
+  for (std::thread& sleeper : sleepers) sleeper.join();
+  EXPECT_EQ(awake, 3);
+  EXPECT_LE(host_.wakes, 2);
+}
+
+TEST_F(EventTest, NoNewsIsLostBetweenLookingAndSleeping) {
+  // Two threads hand a number to and fro; a lost wake-up would show as a wait to the deadline.
+  const int turns = 20000 / kThrift;
+  for (const bool oversubscribed : {false, true}) {
+    std::atomic<int> turn = 0;
+    const auto play = [&](int player) {
+      Lookout lookout(host_, oversubscribed);
+      for (int i = player; i < turns; i += 2) {
+        for (;;) {
+          const auto seen = event_->read();
+          if (turn == i) break;
+          const Time deadline = in(10s);
+          lookout.wait(*event_, seen, deadline);
+          ASSERT_LT(host_.now(), deadline) << "a wake-up was lost";
+        }
+        turn = i + 1;
+        event_->signal(host_);
+      }
+    };
+    std::thread other(play, 1);
+    play(0);
+    other.join();
+    EXPECT_EQ(turn, turns);
+  }
+}
+
+TEST_F(EventTest, ALookoutReturnsAtItsTime) {
+  for (const bool oversubscribed : {false, true}) {
+    Lookout lookout(host_, oversubscribed);
+    const Time until = in(1ms);
+    while (host_.now() < until) lookout.wait(*event_, event_->read(), until);
+  }
+}
+
+}  // namespace
+}  // namespace syncopate::board

@@ -1,0 +1,164 @@
+// Who is in the world: seats, lives, and what ranks agree on.
+#include "board/roster.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "support/refusal.h"
+
+namespace syncopate::board {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::expect_refused;
+
+/// Ranks live as the test says.
+class FateHost : public Host {
+ public:
+  Time now() override { return real_->now(); }
+  void park(Shared<std::uint32_t>& word, std::uint32_t expected, Time until) override {
+    real_->park(word, expected, until);
+  }
+  void wake(Shared<std::uint32_t>& word, int count) override { real_->wake(word, count); }
+  bool alive(int rank, const ProcessId& /*process*/) override { return !dead.contains(rank); }
+  std::string describe(const ProcessId& process) override {
+    return "pid " + std::to_string(process.pid);
+  }
+  Eagerness eagerness(bool oversubscribed) const override {
+    return real_->eagerness(oversubscribed);
+  }
+
+  std::set<int> dead;
+
+ private:
+  std::unique_ptr<Host> real_ = make_thread_host();
+};
+
+class RosterTest : public ::testing::Test {
+ protected:
+  static constexpr int kRanks = 4;
+
+  RosterTest() : memory_(new (std::align_val_t{128}) std::byte[Roster::bytes(kRanks)]()) {
+    Roster::prepare(memory_, kRanks);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      rosters_.push_back(std::make_unique<Roster>(memory_, rank, host_));
+    }
+  }
+  ~RosterTest() override { operator delete[](memory_, std::align_val_t{128}); }
+
+  void join(int rank) { rosters_[rank]->join({.pid = 100U + rank, .started = 7}); }
+  Time in(Duration time) { return host_.now() + time.count(); }
+  static Proposal words(const std::string& text) {
+    Proposal proposal{};
+    text.copy(proposal.data(), proposal.size() - 1);
+    return proposal;
+  }
+
+  FateHost host_;
+  std::byte* memory_;
+  std::vector<std::unique_ptr<Roster>> rosters_;
+};
+
+TEST_F(RosterTest, ASeatIsTakenOnce) {
+  join(1);
+  EXPECT_EQ(rosters_[0]->life(1), Life::present);
+  expect_refused(ErrorCode::environment, {"rank 1 is already taken by process 101"},
+                 [&] { join(1); });
+  rosters_[1]->leave();
+  EXPECT_EQ(rosters_[0]->life(1), Life::left);
+  expect_refused(ErrorCode::environment, {"rank 1 is already taken"}, [&] { join(1); });
+}
+
+TEST_F(RosterTest, WhoDiesIsDeadForEveryoneAndWhoLeftIsNot) {
+  for (int rank = 0; rank < kRanks; ++rank) join(rank);
+  rosters_[2]->leave();
+  host_.dead = {1, 2};
+  EXPECT_TRUE(rosters_[0]->look_after());
+  EXPECT_FALSE(rosters_[0]->look_after()) << "found once only";
+  EXPECT_EQ(rosters_[3]->dead().list(), std::vector<int>{1});
+  EXPECT_FALSE(rosters_[3]->expected(1));
+  EXPECT_FALSE(rosters_[3]->expected(2));
+  EXPECT_EQ(rosters_[3]->describe(1), "rank 1 (dead)");
+  EXPECT_EQ(rosters_[3]->describe(2), "rank 2 (has left)");
+  EXPECT_EQ(rosters_[3]->describe(0), "rank 0 (pid 100)");
+}
+
+TEST_F(RosterTest, WhoHasNotJoinedIsExpectedUntilTheLauncherSaysOtherwise) {
+  join(0);
+  host_.dead = {1};
+  rosters_[0]->look_after();
+  EXPECT_TRUE(rosters_[0]->expected(1)) << "nobody can tell yet";
+  EXPECT_EQ(rosters_[0]->describe(1), "rank 1 (has not joined)");
+  rosters_[0]->gone(1);
+  EXPECT_TRUE(rosters_[0]->dead(1));
+}
+
+TEST_F(RosterTest, TheLauncherDoesNotTurnALeaverIntoADeadRank) {
+  join(1);
+  rosters_[1]->leave();
+  rosters_[0]->gone(1);
+  EXPECT_EQ(rosters_[0]->life(1), Life::left);
+}
+
+TEST_F(RosterTest, RanksAgreeInStepAndSeeEachOthersWords) {
+  constexpr int kTurns = 300;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    join(rank);
+    threads.emplace_back([&, rank] {
+      Roster& roster = *rosters_[rank];
+      for (std::uint64_t turn = 1; turn <= kTurns; ++turn) {
+        const std::string mine = std::to_string(turn) + " by " + std::to_string(rank);
+        ASSERT_EQ(roster.agree(words(mine), in(10s)), turn);
+        for (int other = 0; other < kRanks; ++other) {
+          const Proposal* theirs = roster.proposal_of(other);
+          ASSERT_NE(theirs, nullptr);
+          EXPECT_EQ(std::string(theirs->data()),
+                    std::to_string(turn) + " by " + std::to_string(other));
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(RosterTest, AgreementDoesNotWaitForTheDeadOrTheGone) {
+  for (int rank = 0; rank < kRanks; ++rank) join(rank);
+  rosters_[1]->leave();
+  host_.dead = {2, 3};
+  EXPECT_EQ(rosters_[0]->agree(words("x"), in(10s)), 1U);
+  EXPECT_EQ(rosters_[0]->proposal_of(2), nullptr);
+}
+
+TEST_F(RosterTest, AgreementNamesWhoDidNotCome) {
+  join(0);
+  join(2);
+  rosters_[2]->leave();
+  join(3);
+  expect_refused(ErrorCode::timeout, {"rank 1 (has not joined)", "rank 3 (pid 103)", "same order"},
+                 [&] { rosters_[0]->agree(words("x"), in(30ms)); });
+}
+
+TEST_F(RosterTest, MemoryThatIsNotABoardIsRefused) {
+  const auto expect_no_board = [&] {
+    expect_refused(ErrorCode::environment, {"not one of this version", "same installation"},
+                   [&] { Roster::ranks_on(memory_); });
+  };
+  EXPECT_EQ(Roster::ranks_on(memory_), kRanks);
+  std::uint32_t number = 0;
+  for (const std::size_t offset : {0, 8, 12}) {  // The magic word, the version and the ranks.
+    std::memcpy(&number, memory_ + offset, sizeof number);
+    const std::uint32_t wrong = 0xffffff;
+    std::memcpy(memory_ + offset, &wrong, sizeof wrong);
+    expect_no_board();
+    std::memcpy(memory_ + offset, &number, sizeof number);
+  }
+  EXPECT_EQ(Roster::ranks_on(memory_), kRanks);
+}
+
+}  // namespace
+}  // namespace syncopate::board

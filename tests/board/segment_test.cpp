@@ -1,0 +1,99 @@
+// The shared memory: zero at first, shared under its address, given back when discarded.
+#include "board/segment.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "support/refusal.h"
+
+namespace syncopate::board {
+namespace {
+
+using testing::expect_refused;
+
+constexpr std::size_t kBytes = 3 << 20;
+
+std::uint64_t bytes_in_use(const Segment& segment) {
+  struct stat status {};
+  EXPECT_EQ(stat(segment.address().c_str(), &status), 0);
+  return std::uint64_t(status.st_blocks) * 512;
+}
+
+bool all_zero(const Mapping& mapping) {
+  return std::all_of(mapping.data(), mapping.data() + mapping.size(),
+                     [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+TEST(Segment, TakesMemoryWhereItIsTouchedOnly) {
+  const auto segment = Segment::create();
+  EXPECT_EQ(bytes_in_use(*segment), 0U);
+  const auto huge = segment->map(Segment::kPage, std::size_t{1} << 40);
+  EXPECT_EQ(bytes_in_use(*segment), 0U);
+  huge->data()[std::size_t{1} << 39] = std::byte{1};
+  EXPECT_GT(bytes_in_use(*segment), 0U);
+  EXPECT_LE(bytes_in_use(*segment), Segment::kPage);
+}
+
+TEST(Segment, IsTheSameUnderItsAddress) {
+  const auto segment = Segment::create();
+  const auto other = Segment::open(segment->address());
+  const auto here = segment->map(0, kBytes);
+  const auto there = other->map(0, kBytes);
+  EXPECT_NE(here->data(), there->data());
+  here->data()[kBytes - 1] = std::byte{42};
+  EXPECT_EQ(there->data()[kBytes - 1], std::byte{42});
+}
+
+TEST(Segment, IsMappedOncePerProcessWhileItIsUsed) {
+  const auto segment = Segment::create();
+  auto first = segment->map(0, kBytes);
+  EXPECT_EQ(segment->map(0, kBytes), first);
+  first->data()[0] = std::byte{1};
+  first.reset();
+  EXPECT_EQ(segment->map(0, kBytes)->data()[0], std::byte{1}) << "the memory outlives a mapping";
+}
+
+TEST(Segment, GivesDiscardedMemoryBackAndReadsAsZero) {
+  const auto segment = Segment::create();
+  const auto mapping = segment->map(0, kBytes);
+  const auto neighbour = segment->map(2 * Segment::kPage, Segment::kPage);
+  std::fill_n(mapping->data(), kBytes, std::byte{7});
+  neighbour->data()[0] = std::byte{9};
+  EXPECT_GE(bytes_in_use(*segment), kBytes);
+  segment->discard(0, 2 * Segment::kPage);
+  EXPECT_LE(bytes_in_use(*segment), Segment::kPage) << "the neighbour's only";
+  EXPECT_TRUE(all_zero(*mapping));
+  EXPECT_EQ(neighbour->data()[0], std::byte{9});
+}
+
+TEST(Segment, HasNoNameInAnyFileSystem) {
+  const auto segment = Segment::create();
+  char target[128] = {};
+  ASSERT_GT(readlink(segment->address().c_str(), target, sizeof target - 1), 0);
+  EXPECT_EQ(std::string(target), "/memfd:syncopate-board (deleted)");
+}
+
+TEST(Segment, ThatCannotBeOpenedSaysWhy) {
+  expect_refused(ErrorCode::environment, {"/nowhere", "No such file", "launcher"},
+                 [] { Segment::open("/nowhere"); });
+  expect_refused(ErrorCode::environment, {"/dev/zero"}, [] { Segment::open("/dev/zero"); });
+}
+
+TEST(Segment, ThatCannotBeMappedSaysSo) {
+  const auto segment = Segment::create();
+  expect_refused(ErrorCode::out_of_memory, {"cannot map", "MiB"},
+                 [&] { segment->map(0, std::size_t{1} << 56); });
+}
+
+TEST(Segment, KnowsWhatMemoryIsLeft) {
+  EXPECT_GT(available_memory(), std::uint64_t{1} << 20);
+  EXPECT_LT(available_memory(), std::uint64_t{1} << 56);
+}
+
+}  // namespace
+}  // namespace syncopate::board

@@ -1,0 +1,144 @@
+// Collectives come and go: several at once, in every order, and their memory comes back.
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+
+#include "support/promise.h"
+#include "syncopate/syncopate.h"
+
+namespace syncopate::testing {
+namespace {
+
+/// What this process has of a board: its memory in use, and how often it is mapped.
+struct Footprint {
+  std::uint64_t bytes = 0;
+  int mappings = 0;
+};
+
+constexpr const char* kBoardName = "memfd:syncopate-board";
+
+Footprint footprint() {
+  Footprint result;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    result.mappings += line.find(kBoardName) != std::string::npos ? 1 : 0;
+  }
+  DIR* folder = opendir("/proc/self/fd");
+  while (const dirent* entry = readdir(folder)) {
+    const std::string path = std::string("/proc/self/fd/") + entry->d_name;
+    char target[256] = {};
+    if (readlink(path.c_str(), target, sizeof target - 1) < 0) continue;
+    struct stat status;
+    if (std::string(target).find(kBoardName) == std::string::npos) continue;
+    if (stat(path.c_str(), &status) == 0) {
+      result.bytes = std::max<std::uint64_t>(result.bytes, status.st_blocks * 512);
+    }
+  }
+  closedir(folder);
+  return result;
+}
+
+TEST(Lifetime, TheMemoryOfACollectiveComesBackWhenItsLastRankIsDone) {
+  constexpr std::size_t kElements = 1 << 18;
+  run(crew_of_this_program(), 3, [&](World& world) {
+    std::optional<Footprint> at_first;
+    for (int i = 0; i < 30; ++i) {
+      {
+        PartialAllreduce<float> rounds(world, kElements, {.trigger = first()});
+        std::fill_n(rounds.slot(), kElements, 1.0F);
+        rounds.exchange();
+        EXPECT_GE(footprint().bytes, 2 * kElements * sizeof(float));
+        rounds.finish([](const Round<float>&) {});
+      }
+      world.barrier();
+      const Footprint now = footprint();
+      EXPECT_LT(now.bytes, kElements * sizeof(float)) << "after " << i + 1 << " collectives";
+      world.barrier();
+      if (!at_first) at_first = now;
+      EXPECT_LE(now.bytes, at_first->bytes + 4096 * 4);
+      EXPECT_LE(now.mappings, at_first->mappings);
+    }
+  });
+}
+
+TEST(Lifetime, ManyCollectivesAtOnceDoNotTouchEachOther) {
+  constexpr int kCollectives = 20;
+  run(crew_of_this_program(), 3, [&](World& world) {
+    std::vector<PartialAllreduce<float>> many;
+    for (int i = 0; i < kCollectives; ++i) {
+      many.emplace_back(
+          world, i + 1,
+          PartialOptions{.trigger = trigger_named(kTriggers[i % 4], 3), .scale = Scale::none});
+    }
+    std::vector<double> totals(kCollectives);
+    const auto add_to = [&](int i) {
+      return [&totals, i](const Round<float>& round) { totals[i] += round.sum()[i]; };
+    };
+    for (int step = 0; step < 20; ++step) {
+      for (int i = 0; i < kCollectives; ++i) {
+        many[i].start(std::vector<float>(i + 1, static_cast<float>(i)));
+      }
+      for (int i = kCollectives - 1; i >= 0; --i) {
+        for (const auto& round : many[i].wait()) add_to(i)(round);
+      }
+    }
+    for (int i = 0; i < kCollectives; ++i) many[i].finish(add_to(i));
+    for (int i = 0; i < kCollectives; ++i) EXPECT_EQ(totals[i], 20.0 * 3 * i);
+    // Taken down in another order on every rank.
+    std::shuffle(totals.begin(), totals.end(), std::mt19937(world.rank()));
+    while (!many.empty()) {
+      if (world.rank() == 0) std::swap(many.front(), many.back());
+      many.pop_back();
+    }
+    world.barrier();
+  });
+}
+
+TEST(Lifetime, ACollectiveOutlivesItsWorldHandle) {
+  run(crew_of_this_program(), 2, [](World& world) {
+    std::optional<World> handle(world);
+    PartialAllreduce<float> rounds(*handle, 1, {.trigger = all(), .scale = Scale::none});
+    handle.reset();
+    const std::vector<float> one{1.0F};
+    EXPECT_EQ(rounds.exchange(one).front().sum()[0], 2.0F);
+  });
+}
+
+TEST(Lifetime, ARankThatDropsItsCollectiveIsNotWaitedFor) {
+  run(crew_of_this_program(), 3, [](World& world) {
+    std::optional<PartialAllreduce<float>> rounds;
+    rounds.emplace(world, 1, PartialOptions{.trigger = all(), .scale = Scale::none});
+    const std::vector<float> one{1.0F};
+    if (world.rank() == 1) {
+      rounds->start(one);
+      rounds.reset();
+    } else {
+      double total = 0;
+      const auto add = [&](const Round<float>& round) { total += round.sum()[0]; };
+      for (int i = 0; i < 5; ++i) {
+        for (const auto& round : rounds->exchange(one)) add(round);
+      }
+      rounds->finish(add);
+      EXPECT_EQ(total, 11) << "its deposit counts";
+    }
+    world.barrier();
+  });
+}
+
+TEST(Lifetime, ARankThatEndsIsNotWaitedFor) {
+  run(crew_of_this_program(), 3, [](World& world) {
+    if (world.rank() == 2) return;
+    PartialAllreduce<float> rounds(world, 1, {.trigger = all(), .scale = Scale::none});
+    const std::vector<float> one{1.0F};
+    EXPECT_EQ(rounds.exchange(one).front().sum()[0], 2.0F);
+    world.barrier();
+    EXPECT_TRUE(world.dead().empty()) << "it left in good order";
+  });
+}
+
+}  // namespace
+}  // namespace syncopate::testing
