@@ -12,6 +12,11 @@ constexpr int kMostDepositsInFloats = 12;
 /// About how many steps a schedule takes per deposit and rank: where faults are placed.
 constexpr int kStepsPerDeposit = 80;
 
+/// Steps where a fault is most likely to hurt.
+constexpr Step kTelling[] = {Step::reduce,  Step::reduce, Step::done,    Step::claim,
+                             Step::publish, Step::decide, Step::advance, Step::deposit,
+                             Step::merge,   Step::start,  Step::retry,   Step::release};
+
 const char* name(Action::Kind kind) {
   switch (kind) {
     case Action::Kind::exchange:
@@ -95,10 +100,15 @@ void draw_faults(Random& random, Plan& plan) {
   for (int i = 0; i < faults; ++i) {
     const bool deadly = random.one_in(2) && deaths + 1 < plan.ranks;
     deaths += deadly ? 1 : 0;
-    plan.faults.push_back({.kind = deadly ? Machine::Fault::Kind::die : Machine::Fault::Kind::stop,
-                           .rank = random.below(plan.ranks),
-                           .step = std::uint64_t(random.between(1, steps)),
-                           .duration = draw_duration(random)});
+    Machine::Fault fault{.kind = deadly ? Machine::Fault::Kind::die : Machine::Fault::Kind::stop,
+                         .rank = random.below(plan.ranks),
+                         .step = std::uint64_t(random.between(1, steps)),
+                         .duration = draw_duration(random)};
+    if (random.one_in(2)) {
+      fault.at = kTelling[random.below(std::size(kTelling))];
+      fault.step = random.between(1, 5);
+    }
+    plan.faults.push_back(fault);
   }
 }
 
@@ -181,7 +191,8 @@ std::string Plan::describe() const {
     text += ends[rank] == End::finish ? " finish\n" : " leave\n";
   }
   for (const Machine::Fault& fault : faults) {
-    text += "  before step " + std::to_string(fault.step) + " rank " + std::to_string(fault.rank) +
+    text += "  before " + std::string(fault.at ? to_string(*fault.at) : "step") + " " +
+            std::to_string(fault.step) + " rank " + std::to_string(fault.rank) +
             (fault.kind == Machine::Fault::Kind::die
                  ? " dies\n"
                  : " stops for " + std::to_string(fault.duration / kMillisecond) + " ms\n");

@@ -122,31 +122,14 @@ void Play::act(int rank) {
   Machine& machine = stage_.machine();
   for (const Action& action : plan_->actions[rank]) {
     if (action.computing > 0) machine.sleep_until(machine.now() + action.computing);
-    // An exchange says that it waits before it deposits.
-    if (action.kind == Action::Kind::exchange) begin_waiting(rank);
-    if (action.kind == Action::Kind::empty) {
-      exchange.deposit_nothing(detail::Then::go_on);
-    } else {
-      put(rank, action);
+    put(rank, action);
+    bool taking = action.kind != Action::Kind::start;
+    if (action.kind == Action::Kind::poll) {
+      begin_waiting(rank);
+      taking = exchange.ready() || exchange.ready();
+      waiting_ &= ~bit(rank);
     }
-    switch (action.kind) {
-      case Action::Kind::exchange:
-        take(rank);
-        break;
-      case Action::Kind::start:
-        break;
-      case Action::Kind::poll: {
-        begin_waiting(rank);
-        const bool ready = exchange.ready() || exchange.ready();
-        waiting_ &= ~bit(rank);
-        if (ready) take(rank);
-        break;
-      }
-      case Action::Kind::wait:
-      case Action::Kind::empty:
-        take(rank);
-        break;
-    }
+    if (taking) take(rank);
   }
   if (plan_->ends[rank] == End::leave) return exchange.leave();
   exchange.begin_finish();
@@ -155,11 +138,14 @@ void Play::act(int rank) {
 
 void Play::put(int rank, const Action& action) {
   PartialExchange& exchange = *exchanges_[rank];
+  const bool waits = action.kind == Action::Kind::exchange ||
+                     (action.kind == Action::Kind::empty && !action.copied);
+  const auto then = waits ? detail::Then::wait : detail::Then::go_on;
+  if (waits) begin_waiting(rank);  // Said before the deposit.
+  if (action.kind == Action::Kind::empty) return exchange.deposit_nothing(then);
   const int id = ledger_.begin_deposit(rank, delivered_[rank], action.weight);
   const std::uint64_t dropped = exchange.dropped();
   const std::size_t middle = plan_->elements / 2;
-  const auto then =
-      action.kind == Action::Kind::exchange ? detail::Then::wait : detail::Then::go_on;
   if (action.copied) {
     double values[8];
     ledger_.fill(id, values, 0, plan_->elements);

@@ -26,21 +26,21 @@ bool comes_before_an_access(Step at) {
 }  // namespace
 
 int Systematic::choose(Ranks ready, int current, Step at) {
-  const bool free = current == Machine::kNobody;
-  if (!free && comes_before_an_access(at)) return current;
+  const bool preempts = current != Machine::kNobody;
+  if (preempts && comes_before_an_access(at)) return current;
   // Option 0 goes on with the rank that ran, or with the lowest; the others follow in order.
   std::array<int, Machine::kMostRanks> order;
   int options = 0;
-  if (!free) order[options++] = current;
+  if (preempts) order[options++] = current;
   for (Ranks rest = ready; rest != 0; rest &= rest - 1) {
     if (const int rank = std::countr_zero(rest); rank != current) order[options++] = rank;
   }
   if (played_ == points_.size()) points_.push_back({});
   Point& point = points_[played_];
   point.options = options;
-  point.free = free;
-  point.preemptions =
-      (played_ > 0 ? points_[played_ - 1].preemptions : 0) + (!free && point.option > 0 ? 1 : 0);
+  point.free = !preempts && order_ == Order::free;
+  point.spent =
+      (played_ > 0 ? points_[played_ - 1].spent : 0) + (!point.free && point.option > 0 ? 1 : 0);
   ++played_;
   return order[point.option < options ? point.option : 0];
 }
@@ -50,7 +50,7 @@ bool Systematic::next() {
   played_ = 0;
   while (!points_.empty()) {
     Point& point = points_.back();
-    const int before = points_.size() > 1 ? points_[points_.size() - 2].preemptions : 0;
+    const int before = points_.size() > 1 ? points_[points_.size() - 2].spent : 0;
     if (point.option + 1 < point.options && before + (point.free ? 0 : 1) <= most_) {
       ++point.option;
       return true;

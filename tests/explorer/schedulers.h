@@ -61,7 +61,9 @@ class Priorities final : public Machine::Scheduler {
 };
 
 /// Every schedule with at most so many preemptions, one after another: a rank runs until it
-/// cannot go on, except at the chosen places. Whom to run when nobody is preempted is free.
+/// cannot go on, except at the chosen places. Whom to run when nobody is preempted is free, or
+/// costs as much as a preemption (where ranks wake by the clock again and again, all orders of
+/// their waking would be too many).
 class Systematic final : public Machine::Scheduler {
  public:
   /// A place where the choice was not the first one.
@@ -70,7 +72,10 @@ class Systematic final : public Machine::Scheduler {
     int option;
   };
 
-  explicit Systematic(int preemptions) : most_(preemptions) {}
+  enum class Order : std::uint8_t { free, counted };
+
+  explicit Systematic(int preemptions, Order order = Order::free)
+      : most_(preemptions), order_(order) {}
   /// Plays exactly one schedule.
   explicit Systematic(const std::vector<Deviation>& deviations) : most_(0) {
     for (const Deviation& deviation : deviations) {
@@ -89,11 +94,12 @@ class Systematic final : public Machine::Scheduler {
   struct Point {
     int option = 0;
     int options = 1;
-    int preemptions = 0;  ///< Of all points up to and with this one.
-    bool free = false;    ///< The rank that ran could not go on.
+    int spent = 0;      ///< On all points up to and with this one.
+    bool free = false;  ///< Another choice costs nothing.
   };
 
   int most_;
+  Order order_ = Order::free;
   std::vector<Point> points_;
   std::size_t played_ = 0;
 };

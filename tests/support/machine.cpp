@@ -158,14 +158,19 @@ void Machine::step(Step at) {
     observer_->look(running_, at);
   }
   if (++steps_ > most_steps_) finish(Outcome::endless);
-  if (!faults_.empty()) inject_faults();
+  if (!faults_.empty()) inject_faults(at);
   if (tick_ > 0) pass_time(now_ + tick_);
   go_on(at);
 }
 
-void Machine::inject_faults() {
+void Machine::inject_faults(Step at) {
   for (Fault& fault : faults_) {
-    if (fault.step > steps_ || fault.kind == Fault::Kind::none) continue;
+    if (fault.kind == Fault::Kind::none) continue;
+    if (fault.at.has_value()) {
+      if (fault.at != at || fault.rank != running_ || --fault.step > 0) continue;
+    } else if (fault.step > steps_) {
+      continue;
+    }
     if (!ended(fault.rank) && alive(fault.rank)) {
       if (fault.kind == Fault::Kind::die) kill(fault.rank);
       if (fault.kind == Fault::Kind::stop) stop(fault.rank, now_ + fault.duration);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,12 +51,14 @@ class Machine {
     stuck,     // nobody can ever go on
     endless,   // the limit of steps was reached
   };
-  /// Something that happens to a rank before the `step`th step of all, wherever the rank is.
+  /// Something that happens to a rank: before the `step`th step of all, wherever the rank is, or
+  /// before its own `step`th step of the kind `at`.
   struct Fault {
     enum class Kind : std::uint8_t { none, die, stop };
     Kind kind = Kind::none;
     int rank = 0;
     std::uint64_t step = 0;
+    std::optional<Step> at = std::nullopt;
     Time duration = 0;  ///< Of a stop.
   };
 
@@ -119,7 +122,7 @@ class Machine {
   static void hook(Step at);
   static void enter(void* machine);
   void step(Step at);
-  void inject_faults();
+  void inject_faults(Step at);
   void go_on(Step at);
   void leave_for(int rank);
   int choose(int current, Step at);

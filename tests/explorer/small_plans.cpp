@@ -1,0 +1,62 @@
+#include "explorer/small_plans.h"
+
+namespace syncopate::testing {
+namespace {
+
+using Kind = Action::Kind;
+
+Plan world(std::size_t elements, const Trigger& trigger, std::vector<std::vector<Kind>> actions) {
+  Plan plan;
+  plan.ranks = static_cast<int>(actions.size());
+  plan.elements = elements;
+  plan.options.trigger = trigger;
+  plan.options.window = 1;
+  plan.ends.assign(plan.ranks, End::finish);
+  for (const auto& kinds : actions) {
+    auto& rank = plan.actions.emplace_back();
+    for (const Kind kind : kinds) rank.push_back({.kind = kind});
+  }
+  return plan;
+}
+
+Plan with(Plan plan, const LatePolicy& late, int window = 1) {
+  plan.options.late = late;
+  plan.options.window = window;
+  return plan;
+}
+
+Plan leaving(Plan plan, int rank) {
+  plan.ends[rank] = End::leave;
+  return plan;
+}
+
+}  // namespace
+
+std::span<const SmallPlan> small_plans() {
+  static const SmallPlan plans[] = {
+      {"pair-first", world(3, first(), {{Kind::exchange, Kind::exchange}, {Kind::exchange}}), 2},
+      {"pair-all", world(3, all(), {{Kind::exchange}, {Kind::exchange}}), 2},
+      {"pair-majority", world(1, majority(3), {{Kind::exchange}, {Kind::exchange}}), 2},
+      {"pair-count", world(3, count(2), {{Kind::exchange}, {Kind::wait}}), 2},
+      {"pair-start", world(1, first(), {{Kind::start, Kind::exchange}, {Kind::exchange}}), 2},
+      {"pair-merge", world(1, first(), {{Kind::start, Kind::start, Kind::start}, {Kind::exchange}}),
+       2},
+      {"pair-poll", world(1, first(), {{Kind::poll}, {Kind::poll}}), 2},
+      {"pair-drop",
+       with(world(1, first(), {{Kind::exchange}, {Kind::exchange, Kind::exchange}}), drop()), 2},
+      {"pair-window",
+       with(world(1, first(), {{Kind::exchange, Kind::exchange, Kind::exchange}, {Kind::start}}),
+            carry(), 2),
+       2},
+      {"pair-leave", leaving(world(3, all(), {{Kind::exchange}, {Kind::exchange}}), 1), 2},
+      {"pair-empty", world(1, count(2), {{Kind::empty}, {Kind::exchange}}), 2},
+      {"trio-first", world(1, first(), {{Kind::exchange}, {Kind::exchange}, {Kind::exchange}}), 1},
+      {"trio-all", world(3, all(), {{Kind::exchange}, {Kind::exchange}, {Kind::exchange}}), 1},
+      {"trio-majority",
+       world(1, majority(7), {{Kind::exchange}, {Kind::exchange}, {Kind::exchange}}), 1},
+      {"trio-count", world(1, count(2), {{Kind::exchange}, {Kind::start}, {Kind::exchange}}), 1},
+  };
+  return plans;
+}
+
+}  // namespace syncopate::testing
