@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/arguments.h"
 #include "cli/bench/compare.h"
 #include "cli/bench/machine.h"
 #include "cli/bench/rank.h"
@@ -68,9 +69,18 @@ int run(const Request& given) {
   return comparison.failures.empty() ? 0 : 1;
 }
 
+void refuse_without_benchmark(const CLI::App& bench) {
+  if (!bench.get_subcommands().empty()) return;
+  const auto rest = bench.remaining();
+  throw UsageError(fmt::format(
+      "bench must be followed by allreduce, partial, group or tax{}, as in: syncopate bench "
+      "partial --ranks 8",
+      rest.empty() ? "" : ", not '" + rest[0] + "'"));
+}
+
 /// A benchmark that was ended by the user returns as a shell expects.
 template <typename Work>
-int unless_interrupted(const Work& work) {
+int run_unless_interrupted(const Work& work) {
   try {
     return work();
   } catch (const Interrupted& end) {
@@ -98,7 +108,7 @@ void add_allreduce(CLI::App& bench, int& exit_code) {
   add_against(*command, *typed, defaults);
   add_plain_options(*command, *typed);
   command->callback([typed, defaults, &exit_code] {
-    exit_code = unless_interrupted([&] { return run(checked(*typed, defaults)); });
+    exit_code = run_unless_interrupted([&] { return run(checked(*typed, defaults)); });
   });
 }
 
@@ -120,7 +130,7 @@ void add_skewed(CLI::App& bench, const Defaults& defaults, const char* descripti
         ->type_name("N");
   }
   command->callback([typed, defaults, &exit_code] {
-    exit_code = unless_interrupted([&] { return run(checked(*typed, defaults)); });
+    exit_code = run_unless_interrupted([&] { return run(checked(*typed, defaults)); });
   });
 }
 
@@ -136,7 +146,7 @@ void add_tax(CLI::App& bench, int& exit_code) {
   command->add_option("--seconds", typed->seconds, "Computing per repetition; 0.5 if not given")
       ->type_name("S");
   command->callback([typed, defaults, &exit_code] {
-    exit_code = unless_interrupted([&] {
+    exit_code = run_unless_interrupted([&] {
       close_input();
       return run_tax(checked(*typed, defaults));
     });
@@ -148,8 +158,9 @@ void add_tax(CLI::App& bench, int& exit_code) {
 void add_bench(CLI::App& program, int& exit_code) {
   auto* command =
       program.add_subcommand("bench", "Measure the collectives, against MPI and Gloo if you like");
-  command->require_subcommand(1);
+  command->require_subcommand(0, 1);
   command->footer("'syncopate bench NAME --help' lists the options of each.");
+  command->callback([command] { refuse_without_benchmark(*command); });
   add_allreduce(*command, exit_code);
   add_skewed(*command,
              {.operation = "partial",
@@ -172,6 +183,7 @@ void add_bench(CLI::App& program, int& exit_code) {
              "Means of weights in rotating groups that do not wait, under the same skew",
              exit_code);
   add_tax(*command, exit_code);
+  command->allow_extras();  // After the others, which would inherit it.
 
   auto work = std::make_shared<std::string>();
   auto* rank = program.add_subcommand(kRankCommand)->group("");

@@ -12,7 +12,8 @@ int usable_cores();
 std::string machine_description();
 
 /// Bytes read and written per second, in GB/s, when `threads` threads copy between large buffers
-/// of their own at the same time: the speed limit for whatever moves memory. Median of several.
+/// of their own at the same time: the speed limit for whatever moves memory. The best of several
+/// passes, since noise only slows.
 double copy_bandwidth(int threads);
 
 }  // namespace syncopate::cli::bench
