@@ -13,7 +13,13 @@ namespace syncopate::detail {
 inline constexpr board::Time kInspectionEvery = 20'000'000;
 /// How long a helper may sit on a chunk before the others start over without it. A rank that
 /// was only preempted comes back within a few time slices.
+#if defined(__SANITIZE_THREAD__)
+/// A helper that was given up on may read slots while their owners write them again; what it
+/// makes of them is thrown away. The sanitizer cannot know that, and makes everybody slow.
+inline constexpr board::Time kPatience = 60'000'000'000;
+#else
 inline constexpr board::Time kPatience = 50'000'000;
+#endif
 /// How soon to look again when a round could not start for lack of a buffer.
 inline constexpr board::Time kShortly = 1'000'000;
 
