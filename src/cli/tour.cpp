@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -77,10 +78,8 @@ std::string lost(const Seen& seen) {
 }
 
 bool kept_everything(const std::vector<Seen>& rows) {
-  for (const Seen& seen : rows) {
-    if (seen.lost != 0 || seen.exact_ranks != kRanks) return false;
-  }
-  return true;
+  return std::ranges::all_of(
+      rows, [](const Seen& seen) { return seen.lost == 0 && seen.exact_ranks == kRanks; });
 }
 
 /// Runs every way, and shows each as soon as it is measured.

@@ -18,11 +18,12 @@ constexpr const char* kOurs = "syncopate";
 /// Numbers become the median of the repetitions; anything else is as the first one has it.
 nlohmann::json merge(const std::vector<nlohmann::json>& repetitions) {
   nlohmann::json merged = repetitions.at(0);
-  for (auto& [name, value] : merged.items()) {
+  for (const auto& [name, value] : repetitions.at(0).items()) {
     if (!value.is_number()) continue;
     std::vector<double> values;
+    values.reserve(repetitions.size());
     for (const auto& row : repetitions) values.push_back(row.value(name, 0.0));
-    value = peers::median(values);
+    merged[name] = peers::median(values);
   }
   return merged;
 }

@@ -19,8 +19,8 @@ void run(World world, const peers::Workload& work) {
 
 }  // namespace
 
-void run_rank(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
+void run_rank(const std::string& work) {
+  const auto json = nlohmann::json::parse(work);
   World world = World::from_environment();
   const std::string operation = json.at("operation");
   if (operation == "tax") {
@@ -29,10 +29,10 @@ void run_rank(const std::string& text) {
     if (first) std::printf("%s\n", row.dump().c_str());
     return;
   }
-  const auto work = json.get<peers::Workload>();
-  if (operation == "allreduce") return run<OurAllreduce>(std::move(world), work);
-  if (operation == "partial") return run<OurPartial>(std::move(world), work);
-  if (operation == "group") return run<OurGroup>(std::move(world), work);
+  const auto load = json.get<peers::Workload>();
+  if (operation == "allreduce") return run<OurAllreduce>(std::move(world), load);
+  if (operation == "partial") return run<OurPartial>(std::move(world), load);
+  if (operation == "group") return run<OurGroup>(std::move(world), load);
   throw std::invalid_argument("there is no operation '" + operation + "'");
 }
 

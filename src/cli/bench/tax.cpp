@@ -1,9 +1,8 @@
 #include "cli/bench/tax.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <fstream>
 #include <optional>
 #include <string>

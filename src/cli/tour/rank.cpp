@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "bench/peers/measure.h"
@@ -28,8 +29,10 @@ double gradient(int rank, int step, std::size_t place) {
 
 class Rank {
  public:
-  explicit Rank(const Work& work)
-      : world_(World::from_environment()), work_(work), blame_(std::size_t(world_.size())) {}
+  explicit Rank(Work work)
+      : world_(World::from_environment()),
+        work_(std::move(work)),
+        blame_(std::size_t(world_.size())) {}
 
   Seen run() {
     const std::vector<double> differences = work_.trigger == "group" ? average() : sum();
