@@ -14,7 +14,7 @@ template <typename T = float>
 class Allreduce {
  public:
   Allreduce(const World& world, std::size_t elements, const AllreduceOptions& options = {})
-      : rounds_(world, elements, {.trigger = all(), .scale = options.scale, .window = 1}) {}
+      : rounds_(world, elements, {.trigger = all(), .scale = options.scale}) {}
 
   /// Where to write this rank's values: memory of the board, so that nothing is copied.
   T* slot() { return rounds_.slot(); }

@@ -23,10 +23,10 @@ class Event {
   /// Before anybody uses the event.
   void begin_with(std::uint64_t number) { word_.note(number << kNumberShift); }
 
-  /// Makes `number` the number if it is the successor of the present one, and wakes everybody.
+  /// Raises the number to `number`, unless it is there already, and wakes everybody.
   void announce(Host& host, std::uint64_t number) {
     std::uint64_t word = word_.load();
-    while (number_in(word) + 1 == number) {
+    while (number_in(word) < number) {
       if (!word_.replace(word, number << kNumberShift)) continue;
       step(Step::wake);
       if ((word & kAsleep) != 0) host.wake(futex(), INT_MAX);

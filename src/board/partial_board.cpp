@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "board/prefetch.h"
+
 namespace syncopate::board {
 namespace {
 
 constexpr int kNoSlot = -1;
 constexpr int kNoBuffer = -1;
+constexpr std::size_t kLine = 64;
 /// From here on it pays to look up exactly which result was freed last, to reuse its memory.
 constexpr std::size_t kWorthReusing = 16 << 10;
 
@@ -15,19 +18,24 @@ constexpr std::size_t kWorthReusing = 16 << 10;
 
 struct PartialBoard::Parts {
   Layout layout;
-  std::size_t hot, control, words, standings, lines, ring, slots, slot_bytes;
+  std::size_t hot, control, arrivals, words, standings, lines, ring, slots, slot_bytes,
+      values_offset;
   Chunking chunking;
 
   explicit Parts(const PartialShape& shape)
       : hot(layout.add(sizeof(Hot))),
         control(layout.add(sizeof(Control))),
+        arrivals(layout.add(sizeof(Arrivals))),
         words(layout.add(shape.ranks * sizeof(Shared<std::uint64_t>))),
         standings(layout.add(shape.ranks)),
         lines(layout.add(shape.ranks * sizeof(Line))),
         ring(layout.add(shape.ring() * sizeof(Shared<std::uint64_t>))),
         chunking(Chunking::of(shape.elements, shape.type, shape.ranks)) {
+    const std::size_t bytes = shape.elements * size_of(shape.type);
+    // A small vector shares the line of its note; a larger one starts on a line of its own.
+    values_offset = bytes <= kLine - sizeof(Note) ? sizeof(Note) : kLine;
     Layout one;
-    one.add(sizeof(Note) + shape.elements * size_of(shape.type));
+    one.add(values_offset + bytes);
     slot_bytes = one.size();
     slots = layout.add(slot_bytes * shape.ranks * kSlots);
   }
@@ -50,13 +58,16 @@ PartialBoard::PartialBoard(std::byte* memory, const PartialShape& shape, const P
       host_(host),
       hot_(reinterpret_cast<Hot*>(memory + parts.hot)),
       control_(reinterpret_cast<Control*>(memory + parts.control)),
+      arrivals_(reinterpret_cast<Arrivals*>(memory + parts.arrivals)),
       words_(reinterpret_cast<Shared<std::uint64_t>*>(memory + parts.words)),
       standings_(reinterpret_cast<Shared<std::uint8_t>*>(memory + parts.standings)),
       lines_(reinterpret_cast<Line*>(memory + parts.lines)),
       ring_(reinterpret_cast<Shared<std::uint64_t>*>(memory + parts.ring)),
       slots_(memory + parts.slots),
       slot_bytes_(parts.slot_bytes),
+      values_offset_(parts.values_offset),
       reduction_(memory, parts.layout, shape.buffers(), parts.chunking, shape.type, roster),
+      known_(shape.ring()),
       contributors_((shape.ranks + 63) / 64),
       reporters_((shape.ranks + 63) / 64) {
   terms_.reserve(shape.ranks);
@@ -103,31 +114,37 @@ void PartialBoard::merge(int older, int fresh, int into) {
   const Note& new_note = note(me, fresh);
   Note& merged = note(me, into);
   const Term terms[] = {
-      {.values = slot_values(me, older), .weight = old_note.factor.peek()},
-      {.values = slot_values(me, fresh), .weight = new_note.factor.peek()},
+      {.values = slot_values(me, older), .weight = old_note.factor()},
+      {.values = slot_values(me, fresh), .weight = new_note.factor()},
   };
   weighted_sum(shape_.type, shape_.elements, terms, 1, slot_values(me, into));
-  merged.factor.note(1);
   merged.weight.note(old_note.weight.peek() + new_note.weight.peek());
   merged.base.note(std::min(old_note.base.peek(), new_note.base.peek()));
   merged.arrived.note(new_note.arrived.peek());
   merged.dropped.note(old_note.dropped.peek() + new_note.dropped.peek());
-  merged.has_values.note(1);
+  merged.values.note(Note::Values::merged);
+}
+
+void PartialBoard::expect_taken(const DecideWord& put) {
+  expected_word_ =
+      DecideWord{.decided = put.decided + 1, .taken = put.deposit, .deposit = 0}.pack();
 }
 
 bool PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) {
   const int me = roster_.rank();
   Note& fresh = note(me, slot);
-  fresh.factor.note(weight);
   fresh.weight.note(weight);
   fresh.base.note(base);
   fresh.arrived.note(now);
-  fresh.has_values.note(1);
-  std::uint64_t value = words_[me].load();
+  fresh.values.note(Note::Values::plain);
+  // Our own last change tells what is there, and the swap tells if not: reading the word first
+  // would fetch its line twice. A policy that may drop without a swap has to read.
+  const bool keeps_all = shape_.younger_than == LatePolicy::forever;
+  std::uint64_t value = keeps_all ? expected_word_ : words_[me].load();
   for (;;) {
     const auto word = DecideWord::unpack(value);
     // The next decision about this rank takes whatever lies here: its round is known.
-    if (too_old(base, word.decided + 1)) {
+    if (!keeps_all && too_old(base, word.decided + 1)) {
       ++dropped_;
       ++unreported_;
       return false;
@@ -137,7 +154,7 @@ bool PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) 
     if (const int older = word.deposit - 1; older != kNoSlot) {
       // What lies here stays here until the sum can take its place, so that a rank that dies
       // in between takes nothing with it.
-      if (note(me, older).has_values.peek() != 0) {
+      if (note(me, older).has_values()) {
         put = free_slot(word, slot);
         merge(older, slot, put);
       } else {
@@ -149,44 +166,70 @@ bool PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) 
     desired.deposit = put + 1;
     if (words_[me].replace(value, desired.pack())) {
       unreported_ = 0;
+      expect_taken(desired);
       return true;
     }
   }
 }
 
-void PartialBoard::arrive(RoundNumber base, Time now) {
+bool PartialBoard::arrive(RoundNumber base, Time now) {
   const int me = roster_.rank();
   std::uint64_t value = words_[me].load();
   for (;;) {
     const auto word = DecideWord::unpack(value);
-    if (word.deposit != 0) return;
+    if (word.deposit != 0) return false;
     const int slot = free_slot(word, kNoSlot);
     Note& empty = note(me, slot);
     empty.base.note(base);
     empty.arrived.note(now);
     empty.dropped.note(unreported_);
-    empty.has_values.note(0);
+    empty.values.note(Note::Values::none);
     step(Step::deposit);
     DecideWord desired = word;
     desired.deposit = slot + 1;
     if (words_[me].replace(value, desired.pack())) {
       unreported_ = 0;
-      return;
+      expect_taken(desired);
+      return true;
     }
   }
 }
 
-bool PartialBoard::neighbours_here() const {
-  constexpr int kWordsPerLine = 8;
-  const int first = roster_.rank() / kWordsPerLine * kWordsPerLine;
-  for (int rank = first; rank < std::min(first + kWordsPerLine, shape_.ranks); ++rank) {
-    if (!has_deposit(rank) && counts(rank)) return false;
+bool PartialBoard::completes_attendance() {
+  // Right after our deposit the line of our word is ours: looking at the words beside it is free.
+  // Only the last to come in each line goes on to the counter of lines.
+  constexpr int kPerLine = kStepped ? 2 : kLine / sizeof(Shared<std::uint64_t>);
+  const int first = roster_.rank() / kPerLine * kPerLine;
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    // Lines in which somebody has gone may be complete without anybody having come last.
+    if (!counts(rank)) return true;
+    if (rank >= first && rank < first + kPerLine && !has_deposit(rank)) return false;
   }
-  return true;
+  const unsigned lines = (shape_.ranks + kPerLine - 1) / kPerLine;
+  if (lines == 1) return true;
+  constexpr int kCountBits = 12;
+  const RoundNumber round = DecideWord::unpack(expected_word_).decided;
+  std::uint64_t value = arrivals_->lines.load();
+  for (;;) {
+    if (value >> kCountBits > round) return true;  // Ours is over already.
+    const std::uint64_t before = value >> kCountBits == round ? value : round << kCountBits;
+    if (!arrivals_->lines.replace(value, before + 1)) continue;
+    return (before & ((1U << kCountBits) - 1)) + 1 >= lines;
+  }
+}
+
+AttemptWord PartialBoard::entry_of(RoundNumber round) const {
+  AttemptWord& known = known_[round % shape_.ring()];
+  if (known.round == round) return known;
+  // Whoever waits has the line of the event, and the latest entry with it, at hand.
+  auto entry = AttemptWord::unpack(hot_->latest.load());
+  if (entry.round != round) entry = AttemptWord::unpack(ring_[round % shape_.ring()].load());
+  if (entry.round == round) known = entry;
+  return entry;
 }
 
 int PartialBoard::buffer_of(RoundNumber round) const {
-  const auto entry = AttemptWord::unpack(ring_[round % shape_.ring()].load());
+  const AttemptWord entry = entry_of(round);
   return entry.round == round && round > 0 ? entry.buffer : kNoBuffer;
 }
 
@@ -254,6 +297,7 @@ bool PartialBoard::start(RoundNumber round, bool last) {
   const auto before = AttemptWord::unpack(value);
   // Nothing comes after the last round, whoever still believes that somebody waits.
   if (before.last || before.round != round - 1 || published() != round - 1) return false;
+  prefetch_deposits();
   if (shape_.elements * size_of(shape_.type) >= kWorthReusing) slowest();
   int buffer = free_buffer(round - 1, kNoBuffer);
   if (buffer == kNoBuffer) {
@@ -261,8 +305,10 @@ bool PartialBoard::start(RoundNumber round, bool last) {
     buffer = free_buffer(round - 1, kNoBuffer);
   }
   if (buffer == kNoBuffer) return false;
-  return control_->attempt.replace(
-      value, AttemptWord{.round = round, .last = last, .buffer = buffer}.pack());
+  reduction_.prefetch(buffer);
+  prefetch_to_write(&ring_[round % shape_.ring()]);
+  const AttemptWord next{.round = round, .last = last, .buffer = buffer};
+  return control_->attempt.replace(value, next.pack());
 }
 
 void PartialBoard::retry(AttemptWord given_up) {
@@ -274,6 +320,15 @@ void PartialBoard::retry(AttemptWord given_up) {
   std::uint64_t value = given_up.pack();
   const AttemptWord next{.round = given_up.round, .last = given_up.last, .buffer = buffer};
   if (control_->attempt.replace(value, next.pack())) signal();
+}
+
+void PartialBoard::prefetch_deposits() const {
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const Shared<std::uint64_t>& shared = words_[rank];
+    const auto word = DecideWord::unpack(shared.peek());
+    if (rank % (kLine / sizeof shared) == 0) prefetch_to_write(&shared);
+    if (word.deposit != 0) prefetch_to_read(slot_head(rank, word.deposit - 1));
+  }
 }
 
 bool PartialBoard::decide(RoundNumber round) {
@@ -314,12 +369,11 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
       newest = deposit.arrived.peek();
       header.newest = rank;
     }
-    if (deposit.has_values.peek() == 0) continue;
+    if (!deposit.has_values()) continue;
     contributors_[rank / 64] |= bit;
     header.weight += deposit.weight.peek();
     header.staleness = std::max(header.staleness, attempt.round - 1 - deposit.base.peek());
-    terms_.push_back(
-        {.values = slot_values(rank, word.taken - 1), .weight = deposit.factor.peek()});
+    terms_.push_back({.values = slot_values(rank, word.taken - 1), .weight = deposit.factor()});
   }
   double divisor = 1;
   if (shape_.scale == Scale::ranks) divisor = shape_.ranks;
@@ -363,6 +417,8 @@ void PartialBoard::publish(AttemptWord attempt) {
 
 void PartialBoard::advance(RoundNumber round) {
   step(Step::advance);
+  // A hint: whoever comes late with an old one only sends readers to the ring.
+  hot_->latest.release(ring_[round % shape_.ring()].load());
   hot_->event.announce(host_, round);
 }
 

@@ -67,18 +67,17 @@ class PartialBoard {
   /// last round that the model they were computed on has seen. Returns false if the policy
   /// drops them as too old.
   bool deposit(int slot, double weight, RoundNumber base, Time now);
-  /// Arrives without values.
-  void arrive(RoundNumber base, Time now);
+  /// Arrives without values; false if there is a deposit already.
+  bool arrive(RoundNumber base, Time now);
   /// Deposits of this rank that were dropped so far.
   std::uint64_t dropped() const { return dropped_; }
 
   // Results.
   RoundNumber published() const { return hot_->event.number(); }
-  /// The result of a round that is published and that this rank has not released.
+  /// The buffer of a round that is published and that this rank has not released; -1 for others.
   int buffer_of(RoundNumber round) const;
-  bool is_last(RoundNumber round) const {
-    return AttemptWord::unpack(ring_[round % shape_.ring()].load()).last;
-  }
+  /// Whether that round is the last one.
+  bool is_last(RoundNumber round) const { return entry_of(round).last; }
   const Reduction& results() const { return reduction_; }
   RoundNumber seen() const { return lines_[roster_.rank()].seen.peek(); }
   RoundNumber seen(int rank) const { return lines_[rank].seen.load(); }
@@ -86,9 +85,9 @@ class PartialBoard {
 
   // Who is here.
   bool has_deposit(int rank) const { return DecideWord::unpack(words_[rank].load()).deposit != 0; }
-  /// Whether all ranks that count and whose words share a cache line with ours have a deposit.
-  /// Costs nothing right after our own.
-  bool neighbours_here() const;
+  /// To be called once after each deposit if everybody is waited for: whether ours may have been
+  /// the last. A hint, so that a rank which is not the last can leave the board alone.
+  bool completes_attendance();
   Standing standing(int rank) const { return static_cast<Standing>(standings_[rank].load()); }
   void set_standing(Standing standing);
   /// Whether rounds may be waited for on this rank's account.
@@ -128,6 +127,7 @@ class PartialBoard {
  private:
   struct alignas(128) Hot {         ///< Read by every waiting rank.
     Event event;                    ///< Announces each published round.
+    Shared<std::uint64_t> latest;   ///< Its ring entry, to spare readers a cache line.
     Shared<std::uint32_t> blocked;  ///< Somebody waits for a rank to release results.
   };
   struct alignas(128) Control {  ///< Touched by those who run rounds.
@@ -135,19 +135,31 @@ class PartialBoard {
     Opening opening;
     Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
   };
+  struct alignas(128) Arrivals {
+    Shared<std::uint64_t> lines;  ///< A round, and cache lines of words complete for it.
+  };
   struct alignas(64) Line {  ///< One per rank.
     Shared<RoundNumber> seen;
     Shared<std::uint32_t> waiting;
     Shared<std::int64_t> step_time;
-    Shared<std::uint64_t> dropped;  ///< Since the last deposit, for the last round to report.
+    Shared<std::uint32_t> dropped;  ///< Since the last deposit, for the last round to report.
   };
-  struct alignas(64) Note {  ///< What goes with a deposit; frozen while it is on the board.
-    Shared<double> factor;   ///< How often the values count in the sum.
-    Shared<double> weight;   ///< What they add to the total weight.
+  /// What goes with a deposit; frozen while it is on the board. Small enough to share a cache
+  /// line with a small vector.
+  struct Note {
+    enum class Values : std::uint32_t {
+      none,    // an arrival without values
+      plain,   // count `weight` times in the sum
+      merged,  // are a weighted sum already
+    };
+    Shared<double> weight;  ///< What the deposit adds to the total weight.
     Shared<RoundNumber> base;
     Shared<Time> arrived;
-    Shared<std::uint64_t> dropped;  ///< Deposits dropped since this rank's last report.
-    Shared<std::uint32_t> has_values;
+    Shared<Values> values;
+    Shared<std::uint32_t> dropped;  ///< Deposits dropped since this rank's last report.
+
+    bool has_values() const { return values.peek() != Values::none; }
+    double factor() const { return values.peek() == Values::merged ? 1 : weight.peek(); }
   };
   struct Parts;  ///< Where everything lies.
   friend struct PartialShape;
@@ -156,11 +168,14 @@ class PartialBoard {
                Host& host);
   std::byte* slot_head(int rank, int slot) const;
   Note& note(int rank, int slot) const { return *reinterpret_cast<Note*>(slot_head(rank, slot)); }
-  void* slot_values(int rank, int slot) const { return slot_head(rank, slot) + sizeof(Note); }
+  void* slot_values(int rank, int slot) const { return slot_head(rank, slot) + values_offset_; }
+  void prefetch_deposits() const;
   int free_slot(const DecideWord& word, int avoid) const;
+  void expect_taken(const DecideWord& put);
   void merge(int older, int fresh, int into);
   bool too_old(RoundNumber base, RoundNumber taken_in) const;
 
+  AttemptWord entry_of(RoundNumber round) const;
   RoundNumber slowest();
   int free_buffer(RoundNumber published_round, int avoid);
   bool decide(RoundNumber round);
@@ -173,16 +188,21 @@ class PartialBoard {
   Host& host_;
   Hot* hot_;
   Control* control_;
+  Arrivals* arrivals_;
   Shared<std::uint64_t>* words_;     ///< A decide word per rank, packed.
   Shared<std::uint8_t>* standings_;  ///< Packed: read often, written twice.
   Line* lines_;
   Shared<std::uint64_t>* ring_;
   std::byte* slots_;
   std::size_t slot_bytes_;
+  std::size_t values_offset_;
   Reduction reduction_;
 
   std::uint64_t dropped_ = 0;
-  std::uint64_t unreported_ = 0;
+  std::uint32_t unreported_ = 0;
+  std::uint64_t expected_word_ = 0;  ///< What our word will be once a round has taken the deposit.
+  /// Ring entries this rank has read: what is published does not change.
+  mutable std::vector<AttemptWord> known_;
   RoundNumber slowest_ = 0;  ///< A bound from below on what every rank has seen.
   std::vector<Term> terms_;
   std::vector<std::uint64_t> contributors_;

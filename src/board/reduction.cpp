@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "board/prefetch.h"
+
 namespace syncopate::board {
 namespace {
 
@@ -82,6 +84,12 @@ std::span<const std::uint64_t> Reduction::contributors(int buffer) const { retur
 std::span<const std::uint64_t> Reduction::reporters(int buffer) const { return bits(buffer, 1); }
 
 void* Reduction::values(int buffer) const { return values_ + buffer * value_bytes_; }
+
+void Reduction::prefetch(int buffer) const {
+  prefetch_to_write(&chunk_word(buffer, 0));
+  prefetch_to_write(head(buffer));
+  prefetch_to_write(values(buffer));
+}
 
 bool Reduction::in_use(int buffer) const {
   for (int chunk = 0; chunk < chunking_.count; ++chunk) {

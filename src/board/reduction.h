@@ -69,6 +69,8 @@ class Reduction {
 
   Outcome help(const Job& job);
 
+  /// Fetches what the first chunk of `buffer` will write to.
+  void prefetch(int buffer) const;
   /// Whether a helper may still write into `buffer`: it is better left alone.
   bool in_use(int buffer) const;
   /// Whether `rank` has claimed a chunk of `buffer` and not let go.

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <functional>
+#include <string_view>
 
 #include "syncopate/error.h"
 
@@ -140,16 +141,22 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
   Seat& seat = seats_[rank_];
   const std::uint64_t number = ++proposed_;
   seat.proposals[number % 2] = proposal;
+  seat.digests[number % 2] = std::hash<std::string_view>{}({proposal.data(), proposal.size()});
   seat.proposed.store(number);
   step(Step::agree);
   if (all_proposed(number)) {
-    header_.event.signal(host_);  // The last to come tells the others.
+    // The last to come compares for all, and tells the others that they need not.
+    if (all_agree()) {
+      header_.event.announce(host_, number);
+    } else {
+      header_.event.signal(host_);
+    }
     return number;
   }
   Lookout lookout(host_, oversubscribed());
   for (;;) {
     const std::uint64_t news = header_.event.read();
-    if (all_proposed(number)) return number;
+    if (Event::number_in(news) >= number || all_proposed(number)) return number;
     const Time now = host_.now();
     if (now >= deadline) {
       std::string missing;
@@ -167,26 +174,39 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
   }
 }
 
-const Proposal* Roster::proposal_of(int rank) const {
-  if (seats_[rank].proposed.load() < proposed_) return nullptr;
-  return &seats_[rank].proposals[proposed_ % 2];
+bool Roster::all_agree() const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (disagreement(rank) != nullptr) return false;
+  }
+  return true;
+}
+
+const Proposal* Roster::disagreement(int rank) const {
+  if (header_.event.number() >= proposed_) return nullptr;  // Somebody has compared.
+  const Seat& theirs = seats_[rank];
+  if (theirs.proposed.load() < proposed_) return nullptr;
+  // The digest lies beside the number just read; the words are a longer way off.
+  if (theirs.digests[proposed_ % 2] == seats_[rank_].digests[proposed_ % 2]) return nullptr;
+  const Proposal& words = theirs.proposals[proposed_ % 2];
+  return words == seats_[rank_].proposals[proposed_ % 2] ? nullptr : &words;
 }
 
 int Roster::cores() const {
+  if (cores_ > 0) return cores_;
   std::array<std::uint64_t, kMaskWords> together{};
+  bool complete = true;
   for (int rank = 0; rank < ranks_; ++rank) {
+    complete = complete && life(rank) != Life::absent;
     if (life(rank) != Life::present) continue;
     for (int word = 0; word < kMaskWords; ++word) together[word] |= seats_[rank].cores[word];
   }
   int count = 0;
   for (const std::uint64_t word : together) count += std::popcount(word);
-  return std::clamp(count, 1, quota_cores());
+  count = std::clamp(count, 1, quota_cores());
+  if (complete) cores_ = count;
+  return count;
 }
 
-bool Roster::oversubscribed() const {
-  int present = 0;
-  for (int rank = 0; rank < ranks_; ++rank) present += life(rank) == Life::present ? 1 : 0;
-  return present > cores();
-}
+bool Roster::oversubscribed() const { return ranks_ > cores(); }
 
 }  // namespace syncopate::board

@@ -65,8 +65,8 @@ class Roster {
   /// Proposes the next thing to do together and waits until every expected rank has proposed
   /// its own. Returns its number, 1, 2, 3 …; throws Error(timeout) naming the missing.
   std::uint64_t agree(const Proposal& proposal, Time deadline);
-  /// What `rank` proposed with that number; null if it has not (then it is gone).
-  const Proposal* proposal_of(int rank) const;
+  /// What a rank proposed instead with that number; null if it agrees, or is gone.
+  const Proposal* disagreement(int rank) const;
 
   /// Whether the ranks outnumber the cores they may run on.
   bool oversubscribed() const;
@@ -86,6 +86,7 @@ class Roster {
     Shared<std::uint64_t> pid;
     Shared<std::uint64_t> started;
     Shared<std::uint64_t> proposed;  ///< The number of the newest collective proposed.
+    std::uint64_t digests[2];        ///< Of the proposals: equal for equal words.
     /// Alternating, so that a rank one collective ahead does not overwrite what others compare.
     Proposal proposals[2];
     std::array<std::uint64_t, kMaskWords> cores;
@@ -95,6 +96,7 @@ class Roster {
   static std::size_t lives_offset(int ranks);
   void set_life(int rank, Life from, Life to);
   bool all_proposed(std::uint64_t number) const;
+  bool all_agree() const;
   ProcessId process_of(int rank) const;
 
   Header& header_;
@@ -104,6 +106,7 @@ class Roster {
   int rank_;
   int ranks_;
   std::uint64_t proposed_ = 0;
+  mutable int cores_ = 0;  ///< Known once everybody has joined.
 };
 
 }  // namespace syncopate::board

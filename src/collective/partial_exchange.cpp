@@ -81,21 +81,23 @@ void PartialExchange::begin_deposit(double weight, Then then) {
     step_times_.add(Duration(arrived_at_ - computing_since_));
     board_.note_step_time(step_times_.typical());
   }
+  news_before_deposit_ = board_.event().read();
   // Said before the deposit, so that one look at the others after it is enough: whoever comes
   // later sees that somebody waits. A rank that is late will not wait.
   if (then == Then::wait && board_.published() == delivered_) set_waiting(true);
 }
 
-void PartialExchange::end_deposit(Then then) {
+void PartialExchange::end_deposit(Then then, bool arrived) {
   writing_ = -1;
+  came_last_ =
+      !arrived || options_.trigger.kind != Trigger::Kind::all || board_.completes_attendance();
   if (then == Then::go_on) offer();
 }
 
 void PartialExchange::deposit_slot(double weight, Then then) {
   begin_deposit(weight, then);
   if (writing_ < 0) writing_ = board_.writable_slot();
-  board_.deposit(writing_, weight, delivered_, arrived_at_);
-  end_deposit(then);
+  end_deposit(then, board_.deposit(writing_, weight, delivered_, arrived_at_));
 }
 
 void PartialExchange::deposit(const void* values, std::size_t elements, double weight, Then then) {
@@ -113,8 +115,8 @@ void PartialExchange::deposit(const void* values, std::size_t elements, double w
 
 void PartialExchange::deposit_nothing(Then then) {
   begin_deposit(0, then);
-  board_.arrive(delivered_, arrived_at_);
-  end_deposit(then);  // Arriving may have used the slot that was handed out for writing.
+  // Arriving may use the slot that was handed out for writing.
+  end_deposit(then, board_.arrive(delivered_, arrived_at_));
 }
 
 round::Attendance PartialExchange::attendance(std::uint64_t round) const {
@@ -235,14 +237,15 @@ std::uint64_t PartialExchange::await() {
   blocked_by_ = -1;
   const Time began = waiting_ ? arrived_at_ : host_.now();
   const Time deadline = began + timeout_.count();
-  // The last to arrive runs the round; the others can tell from their neighbours that they are
-  // not the last, and leave the rest of the board alone.
-  bool look = !waiting_ || options_.trigger.kind != Trigger::Kind::all;
+  // If everybody is waited for, the last to arrive runs the round. The others leave the board
+  // alone at first, as their looks would only get in its way, unless there was news since.
+  bool look = !waiting_ || came_last_;
   for (Time now = began;; now = host_.now()) {
     const std::uint64_t news = board_.event().read();
     if (board_.published() >= next) break;
-    // After the news: a neighbour that comes from here on changes them.
-    const Time again_at = look || board_.neighbours_here() ? progress(now) : kNever;
+    // After the news: a round that starts from here on changes them.
+    look = look || news != news_before_deposit_;
+    const Time again_at = look ? progress(now) : kNever;
     look = true;
     if (again_at <= now || board_.published() >= next) continue;
     if (!waiting_) {

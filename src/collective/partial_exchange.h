@@ -63,7 +63,7 @@ class PartialExchange {
 
   void check_open() const;
   void begin_deposit(double weight, Then then);
-  void end_deposit(Then then);
+  void end_deposit(Then then, bool arrived);
   void offer();
   void set_waiting(bool waiting);
   round::Attendance attendance(std::uint64_t round) const;
@@ -94,7 +94,9 @@ class PartialExchange {
   round::StepTimes step_times_;
   board::Time computing_since_ = 0;
   board::Time arrived_at_ = 0;  ///< Of the last deposit.
-  bool waiting_ = false;        ///< Whether the others know that this rank waits.
+  std::uint64_t news_before_deposit_ = 0;
+  bool came_last_ = true;  ///< As far as the last deposit could tell.
+  bool waiting_ = false;   ///< Whether the others know that this rank waits.
   board::Time inspected_at_ = 0;
   StallWatch stall_;
   std::uint64_t awaited_round_ = 0;  ///< The round that `waited_` is about.

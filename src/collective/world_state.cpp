@@ -111,8 +111,8 @@ void WorldState::agree(const std::string& description) {
   description.copy(mine.data(), mine.size() - 1);
   roster_.agree(mine, host_->now() + timeout_.count());
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    const board::Proposal* theirs = roster_.proposal_of(rank);
-    if (theirs == nullptr || *theirs == mine) continue;
+    const board::Proposal* theirs = roster_.disagreement(rank);
+    if (theirs == nullptr) continue;
     throw Error(ErrorCode::mismatch,
                 "ranks disagree: rank " + std::to_string(roster_.rank()) + " calls for a " +
                     mine.data() + "; rank " + std::to_string(rank) + " calls for a " +
