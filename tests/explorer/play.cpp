@@ -30,14 +30,15 @@ const std::string& Play::run(const Plan& plan, Machine::Scheduler& scheduler, bo
   exchanges_.clear();
   stage_.set(plan.ranks);
   Machine& machine = stage_.machine();
-  exchanges_ = stage_.make<PartialExchange>(
-      plan.elements, plan.type, plan.options, kTimeout, [&](std::byte* memory) {
-        if (plan.begin_after == 0) return;
-        PartialBoard(memory,
-                     PartialExchange::shape(plan.elements, plan.type, plan.ranks, plan.options),
-                     stage_.roster(0), stage_.host(0))
-            .begin_after(plan.begin_after);
-      });
+  const board::PartialShape shape =
+      PartialExchange::shape(plan.elements, plan.type, plan.ranks, plan.options);
+  exchanges_ = stage_.make<PartialExchange>(shape.bytes(), [&](int rank, std::byte* memory) {
+    board::Roster& roster = stage_.roster(rank);
+    board::Host& host = stage_.host(rank);
+    if (rank == 0) PartialBoard(memory, shape, roster, host).begin_after(plan.begin_after);
+    return std::make_unique<PartialExchange>(roster, host, kTimeout, memory, plan.elements,
+                                             plan.type, plan.options);
+  });
   delivered_.fill(plan.begin_after);
   attempt_ = AttemptWord{.round = plan.begin_after}.pack();
   started_ = published_ = plan.begin_after;

@@ -77,15 +77,16 @@ class BoardPlayer final : private Machine::Observer {
 
   void set_stage() {
     stage_.set(scenario_.ranks);
-    exchanges_ = stage_.make<PartialExchange>(
-        scenario_.elements, scenario_.type, scenario_.options, scenario_.timeout,
-        [&](std::byte* memory) {
-          PartialBoard(memory,
-                       PartialExchange::shape(scenario_.elements, scenario_.type, scenario_.ranks,
-                                              scenario_.options),
-                       stage_.roster(0), stage_.host(0))
-              .begin_after(scenario_.begin_after);
-        });
+    const board::PartialShape shape = PartialExchange::shape(scenario_.elements, scenario_.type,
+                                                             scenario_.ranks, scenario_.options);
+    exchanges_ = stage_.make<PartialExchange>(shape.bytes(), [&](int rank, std::byte* memory) {
+      board::Roster& roster = stage_.roster(rank);
+      board::Host& host = stage_.host(rank);
+      if (rank == 0) PartialBoard(memory, shape, roster, host).begin_after(scenario_.begin_after);
+      return std::make_unique<PartialExchange>(roster, host, scenario_.timeout, memory,
+                                               scenario_.elements, scenario_.type,
+                                               scenario_.options);
+    });
     machine().observe(this);
     machine().limit_steps(kMostSteps);
     for (const Incident& incident : scenario_.incidents) {

@@ -32,21 +32,14 @@ class Stage {
   /// Memory of a collective, zeroed; valid until the next call.
   std::byte* region(std::size_t bytes) { return region_.zeroed(bytes); }
 
-  /// One exchange per rank (PartialExchange, GroupExchange) on one region. `prepare` is called
-  /// with the memory before the first is made.
-  template <typename Exchange, typename Options, typename Prepare>
-  std::vector<std::unique_ptr<Exchange>> make(std::size_t elements, DataType type,
-                                              const Options& options,
-                                              const std::chrono::nanoseconds& timeout,
-                                              const Prepare& prepare) {
-    std::byte* memory = region(Exchange::shape(elements, type, ranks(), options).bytes());
-    prepare(memory);
+  /// One exchange per rank (PartialExchange, GroupExchange) on one region of `bytes` bytes.
+  /// `make_one(rank, memory)` makes them, in the order of ranks.
+  template <typename Exchange, typename MakeOne>
+  std::vector<std::unique_ptr<Exchange>> make(std::size_t bytes, const MakeOne& make_one) {
+    std::byte* memory = region(bytes);
     std::vector<std::unique_ptr<Exchange>> exchanges;
     exchanges.reserve(rosters_.size());
-    for (int rank = 0; rank < ranks(); ++rank) {
-      exchanges.push_back(std::make_unique<Exchange>(roster(rank), host(rank), timeout, memory,
-                                                     elements, type, options));
-    }
+    for (int rank = 0; rank < ranks(); ++rank) exchanges.push_back(make_one(rank, memory));
     return exchanges;
   }
 
