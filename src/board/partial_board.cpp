@@ -130,7 +130,7 @@ void PartialBoard::expect_taken(const DecideWord& put) {
       DecideWord{.decided = put.decided + 1, .taken = put.deposit, .deposit = 0}.pack();
 }
 
-bool PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) {
+PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) {
   const int me = roster_.rank();
   Note& fresh = note(me, slot);
   fresh.weight.note(weight);
@@ -147,7 +147,7 @@ bool PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) 
     if (!keeps_all && too_old(base, word.decided + 1)) {
       ++dropped_;
       ++unreported_;
-      return false;
+      return Put::dropped;
     }
     fresh.dropped.note(unreported_);
     int put = slot;
@@ -167,17 +167,17 @@ bool PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) 
     if (words_[me].replace(value, desired.pack())) {
       unreported_ = 0;
       expect_taken(desired);
-      return true;
+      return word.deposit == 0 ? Put::arrived : Put::added;
     }
   }
 }
 
-bool PartialBoard::arrive(RoundNumber base, Time now) {
+PartialBoard::Put PartialBoard::arrive(RoundNumber base, Time now) {
   const int me = roster_.rank();
   std::uint64_t value = words_[me].load();
   for (;;) {
     const auto word = DecideWord::unpack(value);
-    if (word.deposit != 0) return false;
+    if (word.deposit != 0) return Put::added;
     const int slot = free_slot(word, kNoSlot);
     Note& empty = note(me, slot);
     empty.base.note(base);
@@ -190,32 +190,17 @@ bool PartialBoard::arrive(RoundNumber base, Time now) {
     if (words_[me].replace(value, desired.pack())) {
       unreported_ = 0;
       expect_taken(desired);
-      return true;
+      return Put::arrived;
     }
   }
 }
 
 bool PartialBoard::completes_attendance() {
-  // Right after our deposit the line of our word is ours: looking at the words beside it is free.
-  // Only the last to come in each line goes on to the counter of lines.
-  constexpr int kPerLine = kStepped ? 2 : kLine / sizeof(Shared<std::uint64_t>);
-  const int first = roster_.rank() / kPerLine * kPerLine;
+  const std::uint64_t arrivals = arrivals_->total.increment();
   for (int rank = 0; rank < shape_.ranks; ++rank) {
-    // Lines in which somebody has gone may be complete without anybody having come last.
-    if (!counts(rank)) return true;
-    if (rank >= first && rank < first + kPerLine && !has_deposit(rank)) return false;
+    if (!counts(rank)) return true;  // Not every round has had an arrival of each.
   }
-  const unsigned lines = (shape_.ranks + kPerLine - 1) / kPerLine;
-  if (lines == 1) return true;
-  constexpr int kCountBits = 12;
-  const RoundNumber round = DecideWord::unpack(expected_word_).decided;
-  std::uint64_t value = arrivals_->lines.load();
-  for (;;) {
-    if (value >> kCountBits > round) return true;  // Ours is over already.
-    const std::uint64_t before = value >> kCountBits == round ? value : round << kCountBits;
-    if (!arrivals_->lines.replace(value, before + 1)) continue;
-    return (before & ((1U << kCountBits) - 1)) + 1 >= lines;
-  }
+  return arrivals % shape_.ranks == 0;
 }
 
 AttemptWord PartialBoard::entry_of(RoundNumber round) const {

@@ -63,12 +63,16 @@ class PartialBoard {
   // The owner's side.
   int writable_slot() const;
   void* slot(int index) const { return slot_values(roster_.rank(), index); }
+  enum class Put {
+    dropped,  // too old for the policy
+    added,    // to what this rank had on the board already
+    arrived,  // this rank had nothing on the board before
+  };
   /// Puts the values in `slot` on the board, together with what is still there. `base` is the
-  /// last round that the model they were computed on has seen. Returns false if the policy
-  /// drops them as too old.
-  bool deposit(int slot, double weight, RoundNumber base, Time now);
-  /// Arrives without values; false if there is a deposit already.
-  bool arrive(RoundNumber base, Time now);
+  /// last round that the model they were computed on has seen.
+  Put deposit(int slot, double weight, RoundNumber base, Time now);
+  /// Arrives without values.
+  Put arrive(RoundNumber base, Time now);
   /// Deposits of this rank that were dropped so far.
   std::uint64_t dropped() const { return dropped_; }
 
@@ -85,8 +89,8 @@ class PartialBoard {
 
   // Who is here.
   bool has_deposit(int rank) const { return DecideWord::unpack(words_[rank].load()).deposit != 0; }
-  /// To be called once after each deposit if everybody is waited for: whether ours may have been
-  /// the last. A hint, so that a rank which is not the last can leave the board alone.
+  /// To be called once after each arrival if everybody is waited for: whether ours completes the
+  /// round. Costs one counter, so that a rank which is not the last can leave the board alone.
   bool completes_attendance();
   Standing standing(int rank) const { return static_cast<Standing>(standings_[rank].load()); }
   void set_standing(Standing standing);
@@ -136,7 +140,7 @@ class PartialBoard {
     Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
   };
   struct alignas(128) Arrivals {
-    Shared<std::uint64_t> lines;  ///< A round, and cache lines of words complete for it.
+    Shared<std::uint64_t> total;  ///< Ranks that came, over all rounds.
   };
   struct alignas(64) Line {  ///< One per rank.
     Shared<RoundNumber> seen;

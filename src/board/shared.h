@@ -29,6 +29,12 @@ class Shared {
     return value_.compare_exchange_strong(expected, desired, std::memory_order_seq_cst);
   }
 
+  /// Adds one and returns the sum.
+  T increment() {
+    step(Step::replace);
+    return value_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  }
+
   /// For notes that order nothing: statistics, hints.
   T peek() const { return value_.load(std::memory_order_relaxed); }
   void note(T value) { value_.store(value, std::memory_order_relaxed); }

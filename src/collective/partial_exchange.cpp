@@ -15,6 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using board::AttemptWord;
 using board::kNever;
+using board::PartialBoard;
 using board::Reduction;
 using board::Standing;
 using board::Time;
@@ -87,10 +88,10 @@ void PartialExchange::begin_deposit(double weight, Then then) {
   if (then == Then::wait && board_.published() == delivered_) set_waiting(true);
 }
 
-void PartialExchange::end_deposit(Then then, bool arrived) {
+void PartialExchange::end_deposit(Then then, PartialBoard::Put put) {
   writing_ = -1;
-  came_last_ =
-      !arrived || options_.trigger.kind != Trigger::Kind::all || board_.completes_attendance();
+  came_last_ = options_.trigger.kind != Trigger::Kind::all || put != PartialBoard::Put::arrived ||
+               board_.completes_attendance();
   if (then == Then::go_on) offer();
 }
 
@@ -245,7 +246,8 @@ std::uint64_t PartialExchange::await() {
     if (board_.published() >= next) break;
     // After the news: a round that starts from here on changes them.
     look = look || news != news_before_deposit_;
-    const Time again_at = look ? progress(now) : kNever;
+    // (Soon, as a rank that is stopped between its deposit and the counter may be the last.)
+    const Time again_at = look ? progress(now) : now + kShortly;
     look = true;
     if (again_at <= now || board_.published() >= next) continue;
     if (!waiting_) {

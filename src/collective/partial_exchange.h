@@ -63,7 +63,7 @@ class PartialExchange {
 
   void check_open() const;
   void begin_deposit(double weight, Then then);
-  void end_deposit(Then then, bool arrived);
+  void end_deposit(Then then, board::PartialBoard::Put put);
   void offer();
   void set_waiting(bool waiting);
   round::Attendance attendance(std::uint64_t round) const;
