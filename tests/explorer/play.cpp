@@ -75,6 +75,37 @@ void Play::look(int rank, Step at) {
   }
 }
 
+void Play::idle() {
+  // Somebody who is stopped or dead may have it in hand, and grace takes its time.
+  if (!plan_->faults.empty() || plan_->tick > 0 || plan_->options.grace != no_grace()) return;
+  if (waiting_ == 0) return;
+  look(0, Step::park);
+  if (started_ > published_) {
+    return ledger_.fail("everybody sleeps, and round " + std::to_string(started_) + " lies open");
+  }
+  PartialBoard& board = exchanges_[0]->board();
+  const std::uint64_t round = published_ + 1;
+  round::Attendance here;
+  bool somebody_waits = false;
+  for (int rank = 0; rank < plan_->ranks; ++rank) {
+    const bool counts = board.counts(rank);
+    here.here += board.has_deposit(rank) ? 1 : 0;
+    here.counting += counts ? 1 : 0;
+    here.counting_here += counts && board.has_deposit(rank) ? 1 : 0;
+    somebody_waits |= counts && (waiting_ & bit(rank)) != 0;
+    if (board.holds_up(rank, round)) return;
+  }
+  if (plan_->options.trigger.kind == Trigger::Kind::majority) {
+    const int drawn = round::draw(plan_->options.trigger.seed, round, plan_->ranks,
+                                  [&](int rank) { return board.counts(rank); });
+    here.drawn_here = drawn >= 0 && board.has_deposit(drawn);
+  }
+  // A rank that only follows the others leaves it to them to start rounds, until it is the last.
+  if (here.counting == 0 || (somebody_waits && round::holds(plan_->options.trigger, here))) {
+    ledger_.fail("everybody sleeps, and round " + std::to_string(round) + " could start");
+  }
+}
+
 void Play::check_start(std::uint64_t round, bool last) {
   const std::string where = " when round " + std::to_string(round) + " was started";
   if (round != started_ + 1 || published_ + 1 != round) ledger_.fail("out of order" + where);

@@ -25,6 +25,7 @@ class Play final : private Machine::Observer {
 
  private:
   void look(int rank, Step at) override;
+  void idle() override;
   void check_start(std::uint64_t round, bool last);
   void note_published(std::uint64_t round);
 

@@ -214,6 +214,10 @@ int Machine::choose(int current, Step at) {
 }
 
 bool Machine::advance_clock() {
+  if (observer_ != nullptr) {
+    const Unobserved unobserved;
+    observer_->idle();
+  }
   if (next_timer_ == board::kNever) return false;
   pass_time(std::max(now_, next_timer_));
   return true;

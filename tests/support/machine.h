@@ -45,6 +45,8 @@ class Machine {
    public:
     virtual ~Observer() = default;
     virtual void look(int rank, Step at) = 0;
+    /// Nobody can go on before the clock moves.
+    virtual void idle() {}
   };
   enum class Outcome {
     finished,  // every rank came to its end or died
