@@ -25,17 +25,16 @@ Lookout::Lookout(Host& host, bool oversubscribed)
     : host_(host), eagerness_(host.eagerness(oversubscribed)), spin_(eagerness_.spin) {}
 
 void Lookout::wait(Event& event, std::uint64_t seen, Time until) {
-  if (spin_.count() > 0 && spin(event, seen, until)) {
-    spin_ = std::min(spin_ * 2, eagerness_.spin);
-    return;
-  }
-  spin_ = std::max(spin_ / 2, eagerness_.spin / kSmallestShareOfSpin);
+  const Time began = host_.now();
+  if (spin_.count() > 0 && spin(event, seen, std::min(until, began + spin_.count()))) return;
   if (yield(event, seen, eagerness_.yields)) return;
   event.sleep(host_, seen, until);
+  // Would a longer look have spared the sleep? Sleeping and waking alone take a while.
+  const bool brief = host_.now() - began < 2 * eagerness_.spin.count();
+  spin_ = brief ? eagerness_.spin : std::max(spin_ / 2, eagerness_.spin / kSmallestShareOfSpin);
 }
 
-bool Lookout::spin(const Event& event, std::uint64_t seen, Time until) {
-  const Time end = std::min(until, host_.now() + spin_.count());
+bool Lookout::spin(const Event& event, std::uint64_t seen, Time end) {
   do {
     for (int look = 0; look < kLooksPerGlance; ++look) {
       if (event.read() != seen) return true;

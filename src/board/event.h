@@ -82,12 +82,12 @@ class Lookout {
   void wait(Event& event, std::uint64_t seen, Time until);
 
  private:
-  bool spin(const Event& event, std::uint64_t seen, Time until);
+  bool spin(const Event& event, std::uint64_t seen, Time end);
   static bool yield(const Event& event, std::uint64_t seen, int times);
 
   Host& host_;
   Eagerness eagerness_;
-  Duration spin_;  ///< Halved when looking was in vain, doubled when it paid.
+  Duration spin_;  ///< Shorter while waits are long anyway.
 };
 
 }  // namespace syncopate::board

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Free cores: long enough to cover a round of small vectors, short against any training step.
-constexpr Eagerness kOnFreeCores{.spin = 100us, .yields = 0};
+constexpr Eagerness kOnFreeCores{.spin = 200us, .yields = 0};
 /// Oversubscribed: let the others run a few times before paying for a sleep and a wake-up.
 constexpr Eagerness kOversubscribed{.spin = 0us, .yields = 12};
 

@@ -248,11 +248,14 @@ RoundNumber PartialBoard::slowest() {
     minimum = std::min(minimum, lines_[rank].seen.load());
   }
   slowest_ = std::max(slowest_, minimum);
+  control_->slowest.note(slowest_);
   return slowest_;
 }
 
 bool PartialBoard::window_allows(RoundNumber round) {
   const auto window = static_cast<RoundNumber>(shape_.window);
+  // Reading every rank's line takes long; what another rank has found is good for a while.
+  slowest_ = std::max(slowest_, control_->slowest.peek());
   return slowest_ + window >= round || slowest() + window >= round;
 }
 

@@ -137,6 +137,7 @@ class PartialBoard {
   struct alignas(128) Control {  ///< Touched by those who run rounds.
     Shared<std::uint64_t> attempt;
     Opening opening;
+    Shared<RoundNumber> slowest;      ///< A bound that somebody has found, for all to use.
     Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
   };
   struct alignas(128) Arrivals {

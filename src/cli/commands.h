@@ -11,10 +11,10 @@ namespace syncopate::cli {
 /// `command` is what stood after `--` on the command line. It is filled before any callback runs.
 void add_run(CLI::App& program, const std::vector<std::string>& command, int& exit_code);
 
-/// Written in bench.cpp.
+/// What collectives cost, beside MPI and Gloo.
 void add_bench(CLI::App& program, int& exit_code);
 
-/// Written in tour.cpp.
+/// A short tour of partial collectives: what `make demo` runs.
 void add_tour(CLI::App& program, int& exit_code);
 
 }  // namespace syncopate::cli

@@ -51,6 +51,8 @@ int run_program(int count, char** arguments) {
   program.require_subcommand(0, 1);
   program.footer("'syncopate COMMAND --help' explains each command.");
   syncopate::cli::add_run(program, command, exit_code);
+  syncopate::cli::add_bench(program, exit_code);
+  syncopate::cli::add_tour(program, exit_code);
 
   try {
     program.parse(int(mark - arguments), arguments);

@@ -241,9 +241,10 @@ std::uint64_t PartialExchange::await() {
   // If everybody is waited for, the last to arrive runs the round. The others leave the board
   // alone at first, as their looks would only get in its way, unless there was news since.
   bool look = !waiting_ || came_last_;
-  for (Time now = began;; now = host_.now()) {
+  for (Time now = began;;) {
     const std::uint64_t news = board_.event().read();
     if (board_.published() >= next) break;
+    if (look) now = host_.now();
     // After the news: a round that starts from here on changes them.
     look = look || news != news_before_deposit_;
     // (Soon, as a rank that is stopped between its deposit and the counter may be the last.)
