@@ -170,6 +170,7 @@ void live(const Strike& strike, FaultBook& book, int rank) {
   std::puts("through");
   std::fflush(stdout);
   self.counting = true;
+  await_turn(rank);  // In finish() the first to come must sleep, whatever the trigger.
   rounds.finish(record);
   note_the_dead(world);
   self.mine->leaving = true;
