@@ -47,7 +47,7 @@ const void* round_values(const PartialExchange&, std::uint64_t round);
 Receipt round_receipt(const PartialExchange&, std::uint64_t round);
 std::uint64_t rounds_seen(const PartialExchange&);
 void release_through(PartialExchange&, std::uint64_t round);
-void begin_finish(PartialExchange&);
+void stop(PartialExchange&);
 bool finished(const PartialExchange&);
 void leave(PartialExchange&);
 Scale scale_of(const PartialExchange&);
@@ -176,10 +176,14 @@ class PartialAllreduce {
   bool ready() { return detail::round_ready(*exchange_); }
   Rounds<T> wait() { return {exchange_, detail::await_rounds(*exchange_)}; }
 
+  /// Says that this rank has no more data: rounds are no longer waited for on its account. With
+  /// several collectives, stop() all of them before finish() follows the first to its end.
+  void stop() { detail::stop(*exchange_); }
+
   /// For a rank that has no more data: follows the others' rounds, handing each to `apply`,
   /// until all ranks have finished, and runs one last round that takes everything carried.
   void finish(const std::function<void(const Round<T>&)>& apply) {
-    detail::begin_finish(*exchange_);
+    stop();
     while (!detail::finished(*exchange_)) {
       for (const auto& round : wait()) apply(round);
     }

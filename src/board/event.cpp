@@ -10,6 +10,8 @@ namespace {
 /// Looks between two glances at the clock: reading it costs as much as a few looks.
 constexpr int kLooksPerGlance = 16;
 constexpr int kSmallestShareOfSpin = 16;
+/// How long to look without offering the core to others.
+constexpr Time kAlone = 5'000;
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -26,7 +28,7 @@ Lookout::Lookout(Host& host, bool oversubscribed)
 
 void Lookout::wait(Event& event, std::uint64_t seen, Time until) {
   const Time began = host_.now();
-  if (spin_.count() > 0 && spin(event, seen, std::min(until, began + spin_.count()))) return;
+  if (spin_.count() > 0 && spin(event, seen, began, std::min(until, began + spin_.count()))) return;
   if (yield(event, seen, eagerness_.yields)) return;
   event.sleep(host_, seen, until);
   // Would a longer look have spared the sleep? Sleeping and waking alone take a while.
@@ -34,13 +36,15 @@ void Lookout::wait(Event& event, std::uint64_t seen, Time until) {
   spin_ = brief ? eagerness_.spin : std::max(spin_ / 2, eagerness_.spin / kSmallestShareOfSpin);
 }
 
-bool Lookout::spin(const Event& event, std::uint64_t seen, Time end) {
-  do {
+bool Lookout::spin(const Event& event, std::uint64_t seen, Time began, Time end) {
+  for (Time now = began; now < end; now = host_.now()) {
     for (int look = 0; look < kLooksPerGlance; ++look) {
       if (event.read() != seen) return true;
       relax();
     }
-  } while (host_.now() < end);
+    // Whom we wait for may be on this very core, if others keep the rest of them busy.
+    if (now - began > kAlone) sched_yield();
+  }
   return false;
 }
 

@@ -82,7 +82,7 @@ class Lookout {
   void wait(Event& event, std::uint64_t seen, Time until);
 
  private:
-  bool spin(const Event& event, std::uint64_t seen, Time end);
+  bool spin(const Event& event, std::uint64_t seen, Time began, Time end);
   static bool yield(const Event& event, std::uint64_t seen, int times);
 
   Host& host_;

@@ -139,10 +139,16 @@ bool Roster::all_proposed(std::uint64_t number) const {
 
 std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
   Seat& seat = seats_[rank_];
-  const std::uint64_t number = ++proposed_;
-  seat.proposals[number % 2] = proposal;
-  seat.digests[number % 2] = std::hash<std::string_view>{}({proposal.data(), proposal.size()});
-  seat.proposed.store(number);
+  // After a timeout the same proposal is still on the table, and others may yet come to it.
+  const bool again = unanswered_ && seat.proposals[proposed_ % 2] == proposal;
+  unanswered_ = false;
+  if (!again) {
+    ++proposed_;
+    seat.proposals[proposed_ % 2] = proposal;
+    seat.digests[proposed_ % 2] = std::hash<std::string_view>{}({proposal.data(), proposal.size()});
+    seat.proposed.store(proposed_);
+  }
+  const std::uint64_t number = proposed_;
   step(Step::agree);
   if (all_proposed(number)) {
     // The last to come compares for all, and tells the others that they need not.
@@ -164,6 +170,7 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
         if (!expected(rank) || seats_[rank].proposed.load() >= number) continue;
         missing += (missing.empty() ? "" : ", ") + describe(rank);
       }
+      unanswered_ = true;
       throw Error(ErrorCode::timeout,
                   "rank " + std::to_string(rank_) + " waited in vain for " + missing +
                       " to join in a " + proposal.data(),

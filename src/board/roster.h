@@ -106,7 +106,8 @@ class Roster {
   int rank_;
   int ranks_;
   std::uint64_t proposed_ = 0;
-  mutable int cores_ = 0;  ///< Known once everybody has joined.
+  bool unanswered_ = false;  ///< The last wait for the others' proposals timed out.
+  mutable int cores_ = 0;    ///< Known once everybody has joined.
 };
 
 }  // namespace syncopate::board

@@ -43,7 +43,7 @@ std::uint64_t rounds_seen(const PartialExchange& exchange) { return exchange.see
 void release_through(PartialExchange& exchange, std::uint64_t round) {
   exchange.release_through(round);
 }
-void begin_finish(PartialExchange& exchange) { exchange.begin_finish(); }
+void stop(PartialExchange& exchange) { exchange.stop(); }
 bool finished(const PartialExchange& exchange) { return exchange.finished(); }
 void leave(PartialExchange& exchange) { exchange.leave(); }
 Scale scale_of(const PartialExchange& exchange) { return exchange.options().scale; }

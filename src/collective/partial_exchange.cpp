@@ -72,6 +72,9 @@ void PartialExchange::set_waiting(bool waiting) {
 
 void PartialExchange::begin_deposit(double weight, Then then) {
   check_open();
+  if (stopped_) {
+    throw Error(ErrorCode::closed, "a deposit after stop()", "Deposit everything before stop()");
+  }
   if (!std::isfinite(weight) || weight < 0) {
     throw Error(ErrorCode::invalid_argument, "the weight of a deposit is " + std::to_string(weight),
                 "Give a finite number that is not negative");
@@ -317,9 +320,11 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
   return receipt;
 }
 
-void PartialExchange::begin_finish() {
+void PartialExchange::stop() {
   check_open();
   release_through(delivered_);
+  if (stopped_) return;
+  stopped_ = true;
   board_.set_standing(Standing::finishing);
 }
 

@@ -42,7 +42,8 @@ class PartialExchange {
   const void* values(std::uint64_t round) const;
   Receipt receipt(std::uint64_t round) const;
   void release_through(std::uint64_t round) { board_.release_through(round); }
-  void begin_finish();
+  /// No more deposits from this rank.
+  void stop();
   bool finished() const { return finished_; }
   void leave();
 
@@ -88,6 +89,7 @@ class PartialExchange {
 
   int writing_ = -1;  ///< The slot that the caller writes to.
   std::uint64_t delivered_ = 0;
+  bool stopped_ = false;
   bool closed_ = false;
   pid_t process_;  ///< A fork of this process must not speak for the rank.
   bool finished_ = false;

@@ -164,7 +164,7 @@ void Play::act(int rank) {
     if (taking) take(rank);
   }
   if (plan_->ends[rank] == End::leave) return exchange.leave();
-  exchange.begin_finish();
+  exchange.stop();
   while (!exchange.finished()) take(rank);
 }
 

@@ -162,7 +162,7 @@ class BoardPlayer final : private Machine::Observer {
         }
         break;
       case Act::Kind::finish:
-        exchange.begin_finish();
+        exchange.stop();
         while (!exchange.finished()) take(rank);
         break;
       case Act::Kind::leave:
