@@ -248,14 +248,15 @@ RoundNumber PartialBoard::slowest() {
     minimum = std::min(minimum, lines_[rank].seen.load());
   }
   slowest_ = std::max(slowest_, minimum);
-  control_->slowest.note(slowest_);
+  // Whoever trusts the bound writes over results: it must come after the last look at them.
+  control_->slowest.release(slowest_);
   return slowest_;
 }
 
 bool PartialBoard::window_allows(RoundNumber round) {
   const auto window = static_cast<RoundNumber>(shape_.window);
   // Reading every rank's line takes long; what another rank has found is good for a while.
-  slowest_ = std::max(slowest_, control_->slowest.peek());
+  slowest_ = std::max(slowest_, control_->slowest.load());
   return slowest_ + window >= round || slowest() + window >= round;
 }
 
