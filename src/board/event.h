@@ -82,12 +82,11 @@ class Lookout {
   void wait(Event& event, std::uint64_t seen, Time until);
 
  private:
-  bool spin(const Event& event, std::uint64_t seen, Time began, Time end);
-  static bool yield(const Event& event, std::uint64_t seen, int times);
+  bool look(const Event& event, std::uint64_t seen, Time began, Time end);
 
   Host& host_;
   Eagerness eagerness_;
-  Duration spin_;  ///< Shorter while waits are long anyway.
+  Duration patience_;  ///< How long to look; shorter while waits are long anyway.
 };
 
 }  // namespace syncopate::board

@@ -261,6 +261,7 @@ bool GroupBoard::choose(RoundNumber step_number, int rank) {
                     .slot = newest.slot};
     if (!counts(rank)) {
       next.phase = Phase::absent;
+      next.lag = 0;  // It grows for ever, and the word has eight bits for it.
     } else if (looked && word.lag == next.lag && word.slot == next.slot) {
       next.phase = Phase::confirmed;
     }

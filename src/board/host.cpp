@@ -20,9 +20,10 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Free cores: long enough to cover a round of small vectors, short against any training step.
-constexpr Eagerness kOnFreeCores{.spin = 200us, .yields = 0};
-/// Oversubscribed: let the others run a few times before paying for a sleep and a wake-up.
-constexpr Eagerness kOversubscribed{.spin = 0us, .yields = 12};
+constexpr Eagerness kOnFreeCores{.look = 200us, .alone = 5us};
+/// Oversubscribed: whoever is waited for may need this very core. Offering it costs less than a
+/// sleep and a wake-up, for as long as a round takes.
+constexpr Eagerness kOversubscribed{.look = 100us, .alone = 0us};
 
 struct ProcessStatus {
   char state = '?';

@@ -26,8 +26,8 @@ struct ProcessId {
 /// How long to look before sleeping. On free cores a short spin saves two system calls; on
 /// oversubscribed ones it only takes the core from the rank that is waited for.
 struct Eagerness {
-  Duration spin{0};
-  int yields = 0;
+  Duration look{0};   ///< How long to look for news before sleeping.
+  Duration alone{0};  ///< How much of it without offering the core to others.
 };
 
 class Host {

@@ -55,7 +55,7 @@ GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Dur
       schedule_(roster.ranks(), options.group_size, options.rotate, options.seed),
       board_(memory, shape(elements, type, roster.ranks(), options), roster, host),
       lookout_(host, roster.oversubscribed()),
-      helpers_(std::min(roster.ranks(), roster.cores()) - 1),
+      helpers_(helpers_to_wake(roster, board_.results().chunking().count)),
       process_(getpid()),
       computing_since_(host.now()) {
   // What a group uses for this rank until it publishes; and the same to work on.
@@ -140,9 +140,7 @@ Time GroupExchange::progress(Time now) {
       if (now < end) return end;
     }
     if (board_.start(where_)) {
-      if (board_.results().chunking().count > 1 && helpers_ > 0) {
-        board_.event(where_).signal(host_, helpers_);
-      }
+      if (helpers_ > 0) board_.event(where_).signal(host_, helpers_);
     } else if (board_.attempt(where_).round < where_.step) {
       board_.set_blocked();
       blocked_ = true;

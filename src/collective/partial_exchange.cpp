@@ -44,7 +44,7 @@ PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const
       type_(type),
       board_(memory, shape(elements, type, roster.ranks(), options), roster, host),
       lookout_(host, roster.oversubscribed()),
-      helpers_(std::min(roster.ranks(), roster.cores()) - 1),
+      helpers_(helpers_to_wake(roster, board_.results().chunking().count)),
       delivered_(board_.seen()),
       process_(getpid()),
       computing_since_(host.now()) {}
@@ -185,7 +185,7 @@ Time PartialExchange::progress(Time now) {
     const Outlook next = outlook(published + 1, now);
     if (!next.start) return next.again_at;
     if (board_.start(published + 1, next.last)) {
-      if (board_.results().chunking().count > 1 && helpers_ > 0) board_.signal_helpers(helpers_);
+      if (helpers_ > 0) board_.signal_helpers(helpers_);
     } else if (board_.attempt().round <= published) {
       board_.set_blocked();
       return now + kShortly;

@@ -1,10 +1,11 @@
 // How long a rank that waits is patient, and what it does when it is no longer.
 #pragma once
 
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
 
 #include "board/host.h"
+#include "board/roster.h"
 #include "board/words.h"
 
 namespace syncopate::detail {
@@ -22,6 +23,12 @@ inline constexpr board::Time kPatience = 50'000'000;
 #endif
 /// How soon to look again when a round could not start for lack of a buffer.
 inline constexpr board::Time kShortly = 1'000'000;
+
+/// How many sleepers are worth waking to help with a round of `chunks` chunks. Twice the cores,
+/// because a sleeper often wakes up on the core of who woke it.
+inline int helpers_to_wake(const board::Roster& roster, int chunks) {
+  return std::min({roster.ranks() - 1, chunks - 1, 2 * roster.cores()});
+}
 
 /// Notices when an attempt at a round stays unfinished for too long. Each new attempt at the
 /// same round gets twice the time, so that on a machine where everything is slow one succeeds.

@@ -68,13 +68,11 @@ TEST(Lifetime, TheMemoryOfACollectiveComesBackWhenItsLastRankIsDone) {
 TEST(Lifetime, ManyCollectivesAtOnceDoNotTouchEachOther) {
   constexpr int kCollectives = 20;
   run(crew_of_this_program(), 3, [&](World& world) {
-    // Triggers that hold without the deposit of a certain other rank: one that has gone on to
-    // finish() of another collective makes no more of them.
     std::vector<PartialAllreduce<float>> many;
     for (int i = 0; i < kCollectives; ++i) {
       many.emplace_back(
           world, i + 1,
-          PartialOptions{.trigger = i % 2 == 0 ? all() : first(), .scale = Scale::none});
+          PartialOptions{.trigger = trigger_named(kTriggers[i % 4], 3), .scale = Scale::none});
     }
     std::vector<double> totals(kCollectives);
     const auto add_to = [&](int i) {
@@ -88,6 +86,8 @@ TEST(Lifetime, ManyCollectivesAtOnceDoNotTouchEachOther) {
         for (const auto& round : many[i].wait()) add_to(i)(round);
       }
     }
+    // A rank that follows one to its end must not be waited for in the others.
+    for (auto& rounds : many) rounds.stop();
     for (int i = 0; i < kCollectives; ++i) many[i].finish(add_to(i));
     for (int i = 0; i < kCollectives; ++i) EXPECT_EQ(totals[i], 20.0 * 3 * i);
     // Taken down in another order on every rank.

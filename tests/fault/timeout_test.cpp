@@ -164,25 +164,33 @@ TEST(Timeout, NamesTheDrawnRankThatIsStopped) {
   });
 }
 
-TEST(Timeout, NamesAStoppedRankInABarrier) {
+TEST(Timeout, NamesAStoppedRankInABarrierThatCanBeTriedAgain) {
   StoppedRank().run([](World& world, StoppedRank& stopped) {
     world.barrier();
     if (world.rank() == 1) {
       stopped.stop_here();
-      world.barrier();
     } else {
       stopped.time_out(world, [&] { world.barrier(); });
     }
+    world.barrier();
+    Allreduce<float> sum(world, 1);
+    EXPECT_EQ(sum.exchange(kOne).front().sum()[0], 2.0F) << "all are in step again";
+    world.barrier();
   });
 }
 
-TEST(Timeout, NamesARankThatDoesNotMakeTheCollective) {
+TEST(Timeout, NamesARankThatDoesNotMakeTheCollectiveWhichCanBeTriedAgain) {
   StoppedRank().run([](World& world, StoppedRank& stopped) {
+    const auto make = [&] {
+      return PartialAllreduce<float>(world, 1, {.trigger = all(), .scale = Scale::none});
+    };
     if (world.rank() == 1) {
       stopped.stop_here();
     } else {
-      stopped.time_out(world, [&] { PartialAllreduce<float> rounds(world, 1); });
+      stopped.time_out(world, [&] { make(); });
     }
+    auto rounds = make();
+    EXPECT_EQ(rounds.exchange(kOne).front().sum()[0], 2.0F);
   });
 }
 
