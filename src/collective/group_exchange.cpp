@@ -211,16 +211,24 @@ void GroupExchange::await_result() {
 
 int GroupExchange::await_free_slot() {
   const Time began = host_.now();
+  Time patience = kPatience;
+  Time patience_ends = began + patience;
   for (;;) {
     const std::uint64_t releases = board_.progress_event().read();
     const int slot =
         board_.free_slot(where_.step, [&](std::uint64_t step) { return group_at(step); });
     if (slot >= 0) return slot;
     // Every other slot is being read by ranks that are ahead: finish their rounds for them.
+    const bool impatient = host_.now() >= patience_ends;
     for (std::uint64_t step = where_.step + 1; step <= where_.step + options_.window; ++step) {
       const std::vector<int> members = members_at(step);
-      board_.help({.step = step, .group = group_at(step), .members = members});
+      const board::Gathering ahead{.step = step, .group = group_at(step), .members = members};
+      if (board_.help(ahead) != Reduction::Outcome::pending || !impatient) continue;
+      // Whoever sits on a chunk of it is dead or stopped.
+      if (!roster_.look_after()) board_.retry(ahead, board_.attempt(ahead));
+      board_.help(ahead);
     }
+    if (impatient) patience_ends = host_.now() + (patience *= 2);
     pause(board_.progress_event(), releases, host_.now() + kShortly, began);
   }
 }
