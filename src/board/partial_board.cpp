@@ -18,18 +18,16 @@ constexpr std::size_t kWorthReusing = 16 << 10;
 
 struct PartialBoard::Parts {
   Layout layout;
-  std::size_t hot, control, arrivals, words, standings, lines, ring, slots, slot_bytes,
-      values_offset;
+  std::size_t hot, control, words, standings, lines, ring, slots, slot_bytes, values_offset;
   Chunking chunking;
 
   explicit Parts(const PartialShape& shape)
       : hot(layout.add(sizeof(Hot))),
-        control(layout.add(sizeof(Control))),
-        arrivals(layout.add(sizeof(Arrivals))),
-        words(layout.add(shape.ranks * sizeof(Shared<std::uint64_t>))),
+        control(layout.add(sizeof(Control) + shape.ring() * sizeof(Shared<std::uint64_t>))),
+        words(layout.add((shape.ranks + 1) * sizeof(Shared<std::uint64_t>))),
         standings(layout.add(shape.ranks)),
         lines(layout.add(shape.ranks * sizeof(Line))),
-        ring(layout.add(shape.ring() * sizeof(Shared<std::uint64_t>))),
+        ring(control + sizeof(Control)),
         chunking(Chunking::of(shape.elements, shape.type, shape.ranks)) {
     const std::size_t bytes = shape.elements * size_of(shape.type);
     // A small vector shares the line of its note; a larger one starts on a line of its own.
@@ -58,8 +56,8 @@ PartialBoard::PartialBoard(std::byte* memory, const PartialShape& shape, const P
       host_(host),
       hot_(reinterpret_cast<Hot*>(memory + parts.hot)),
       control_(reinterpret_cast<Control*>(memory + parts.control)),
-      arrivals_(reinterpret_cast<Arrivals*>(memory + parts.arrivals)),
       words_(reinterpret_cast<Shared<std::uint64_t>*>(memory + parts.words)),
+      arrivals_(words_ + shape.ranks),
       standings_(reinterpret_cast<Shared<std::uint8_t>*>(memory + parts.standings)),
       lines_(reinterpret_cast<Line*>(memory + parts.lines)),
       ring_(reinterpret_cast<Shared<std::uint64_t>*>(memory + parts.ring)),
@@ -196,7 +194,7 @@ PartialBoard::Put PartialBoard::arrive(RoundNumber base, Time now) {
 }
 
 bool PartialBoard::completes_attendance() {
-  const std::uint64_t arrivals = arrivals_->total.increment();
+  const std::uint64_t arrivals = arrivals_->increment();
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (!counts(rank)) return true;  // Not every round has had an arrival of each.
   }

@@ -103,7 +103,11 @@ class PartialBoard {
     return standing(rank) != Standing::left && roster_.expected(rank) &&
            seen(rank) + shape_.window < round;
   }
-  void set_waiting(bool waiting) { lines_[roster_.rank()].waiting.store(waiting ? 1 : 0); }
+  void set_waiting(bool waiting) {
+    Shared<std::uint32_t>& mark = lines_[roster_.rank()].waiting;
+    // Only the beginning of a wait has to be seen before what this rank does next.
+    waiting ? mark.store(1) : mark.release(0);
+  }
   bool anybody_waits() const;
   void note_step_time(Duration time) { lines_[roster_.rank()].step_time.note(time.count()); }
   Duration step_time(int rank) const { return Duration(lines_[rank].step_time.peek()); }
@@ -134,14 +138,11 @@ class PartialBoard {
     Shared<std::uint64_t> latest;   ///< Its ring entry, to spare readers a cache line.
     Shared<std::uint32_t> blocked;  ///< Somebody waits for a rank to release results.
   };
-  struct alignas(128) Control {  ///< Touched by those who run rounds.
+  struct Control {  ///< Touched by those who run rounds; the ring follows it.
     Shared<std::uint64_t> attempt;
     Opening opening;
     Shared<RoundNumber> slowest;      ///< A bound that somebody has found, for all to use.
     Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
-  };
-  struct alignas(128) Arrivals {
-    Shared<std::uint64_t> total;  ///< Ranks that came, over all rounds.
   };
   struct alignas(64) Line {  ///< One per rank.
     Shared<RoundNumber> seen;
@@ -193,8 +194,8 @@ class PartialBoard {
   Host& host_;
   Hot* hot_;
   Control* control_;
-  Arrivals* arrivals_;
   Shared<std::uint64_t>* words_;     ///< A decide word per rank, packed.
+  Shared<std::uint64_t>* arrivals_;  ///< Ranks that came, over all rounds; beside the words.
   Shared<std::uint8_t>* standings_;  ///< Packed: read often, written twice.
   Line* lines_;
   Shared<std::uint64_t>* ring_;

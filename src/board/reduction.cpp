@@ -24,8 +24,10 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+/// The word of the first chunk, the header and two sets of ranks: one cache line for up to 64.
 std::size_t head_size(int ranks) {
-  return sizeof(ResultHeader) + 2 * ((ranks + 63) / 64) * sizeof(std::uint64_t);
+  return sizeof(std::uint64_t) + sizeof(ResultHeader) +
+         2 * ((ranks + 63) / 64) * sizeof(std::uint64_t);
 }
 
 }  // namespace
@@ -63,6 +65,7 @@ Reduction::Reduction(std::byte* memory, const Layout& start, int buffers, const 
 }
 
 Shared<std::uint64_t>& Reduction::chunk_word(int buffer, int chunk) const {
+  if (chunk == 0) return *reinterpret_cast<Shared<std::uint64_t>*>(head(buffer));
   return *reinterpret_cast<Shared<std::uint64_t>*>(
       words_ + (std::size_t(buffer) * chunking_.count + chunk) * kWordStride);
 }
@@ -70,12 +73,14 @@ Shared<std::uint64_t>& Reduction::chunk_word(int buffer, int chunk) const {
 std::byte* Reduction::head(int buffer) const { return heads_ + buffer * head_bytes_; }
 
 const ResultHeader& Reduction::header(int buffer) const {
-  return *reinterpret_cast<const ResultHeader*>(head(buffer));
+  return *reinterpret_cast<const ResultHeader*>(head(buffer) + sizeof(std::uint64_t));
 }
 
 std::span<std::uint64_t> Reduction::bits(int buffer, int set) const {
   const std::size_t words = (roster_.ranks() + 63) / 64;
-  return {reinterpret_cast<std::uint64_t*>(head(buffer) + sizeof(ResultHeader)) + set * words,
+  return {reinterpret_cast<std::uint64_t*>(head(buffer) + sizeof(std::uint64_t) +
+                                           sizeof(ResultHeader)) +
+              set * words,
           words};
 }
 
@@ -86,7 +91,6 @@ std::span<const std::uint64_t> Reduction::reporters(int buffer) const { return b
 void* Reduction::values(int buffer) const { return values_ + buffer * value_bytes_; }
 
 void Reduction::prefetch(int buffer) const {
-  prefetch_to_write(&chunk_word(buffer, 0));
   prefetch_to_write(head(buffer));
   prefetch_to_write(values(buffer));
 }
@@ -151,7 +155,7 @@ Reduction::Outcome Reduction::help(const Job& job) {
 
 void Reduction::write(const Job& job, int chunk) const {
   if (chunk == 0) {
-    std::memcpy(head(job.buffer), job.header, sizeof(ResultHeader));
+    std::memcpy(head(job.buffer) + sizeof(std::uint64_t), job.header, sizeof(ResultHeader));
     std::copy(job.contributors.begin(), job.contributors.end(), bits(job.buffer, 0).begin());
     std::copy(job.reporters.begin(), job.reporters.end(), bits(job.buffer, 1).begin());
   }

@@ -27,8 +27,8 @@ struct ResultHeader {
   RoundNumber round = 0;
   double weight = 0;            ///< Total weight in the sum.
   std::uint64_t staleness = 0;  ///< The largest among the contributions.
-  std::uint64_t dropped = 0;    ///< Deposits that ranks report as dropped.
-  std::int32_t newest = -1;     ///< The contributor that came last.
+  std::uint32_t dropped = 0;    ///< Deposits that ranks report as dropped.
+  std::int16_t newest = -1;     ///< The contributor that came last.
   bool last = false;
 };
 
