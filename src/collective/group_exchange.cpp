@@ -126,13 +126,13 @@ Duration GroupExchange::grace() const {
 }
 
 Time GroupExchange::progress(Time now) {
+  blocked_ = false;  // Another may have started the round that the window held up before.
   if (board_.attempt(where_).round < where_.step) {
     if (!board_.window_allows(where_.step)) {
       board_.set_blocked();
       blocked_ = !board_.window_allows(where_.step);
       if (blocked_) return kNever;
     }
-    blocked_ = false;
     if (!all_members_here()) {
       if (everyone_at(where_.step) || options_.trigger.kind == Trigger::Kind::all) return kNever;
       const Duration open = grace();
