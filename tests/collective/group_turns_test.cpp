@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/promise.h"
+#include "support/refusal.h"
 #include "syncopate/syncopate.h"
 
 namespace syncopate::testing {
@@ -188,6 +189,56 @@ TEST(GroupTurns, SynchronisingStepsMakeAllReplicasTheSame) {
       EXPECT_TRUE(receipt.everyone);
       EXPECT_TRUE(receipt.included);
       expect_all(weights, i * 2);
+    }
+    world.barrier();
+  });
+}
+
+void expect_timeout_because_of_rank_1(GroupAverage<double>& weights, World& world) {
+  world.set_timeout(std::chrono::milliseconds(50));
+  expect_refused(ErrorCode::timeout, {"rank 0 waited", "for rank 1 (", "in step"},
+                 [&] { weights.wait(); });
+  world.set_timeout(std::chrono::seconds(15));
+}
+
+TEST(GroupTimeout, NamesTheMemberThatIsWaitedForAndLosesNothing) {
+  Common<Baton> baton;
+  run(crew_of_this_program(), 3, [&](World& world) {
+    GroupAverage<double> weights(world, kInitial,
+                                 {.group_size = 3, .synchronise_every = 0, .trigger = all()});
+    std::fill_n(weights.weights(), kElements, world.rank());
+    if (world.rank() == 2) baton->at(0, [&] { weights.start(); });
+    if (world.rank() == 0) {
+      baton->at(1, [&] {
+        weights.start();
+        expect_timeout_because_of_rank_1(weights, world);
+        EXPECT_FALSE(weights.ready());
+      });
+    }
+    if (world.rank() == 1) baton->at(2, [&] { weights.start(); });
+    EXPECT_TRUE(weights.wait().included);
+    expect_all(weights, 1);
+    world.barrier();
+  });
+}
+
+TEST(GroupTimeout, NamesTheRankThatLagsByMoreThanTheWindow) {
+  Common<Baton> baton;
+  run(crew_of_this_program(), 2, [&](World& world) {
+    // Rank 1 is in a group of its own.
+    GroupAverage<double> weights(world, kInitial,
+                                 {.group_size = 1, .synchronise_every = 0, .window = 2});
+    if (world.rank() == 0) {
+      average(weights, 1);
+      average(weights, 2);
+      std::fill_n(weights.weights(), kElements, 3.0);
+      weights.start();
+      expect_timeout_because_of_rank_1(weights, world);
+      baton->at(0, [] {});
+      EXPECT_EQ(weights.wait().step, 3U);
+      expect_all(weights, 3);
+    } else {
+      baton->at(1, [&] { average(weights, 1); });
     }
     world.barrier();
   });

@@ -36,7 +36,7 @@ const std::string& GroupPlay::run(const GroupPlan& plan, Machine::Scheduler& sch
   rounds_ = {};
   last_step_ = {};
   step_ = {};
-  left_ = waiting_ = 0;
+  left_ = leaving_ = waiting_ = 0;
   schedule_ = std::make_unique<round::GroupSchedule>(plan.ranks, plan.options.group_size,
                                                      plan.options.rotate, plan.options.seed);
   stage_.set(plan.ranks);
@@ -236,6 +236,7 @@ void GroupPlay::act(int rank) {
       fail("somebody wrote to the weights of rank " + std::to_string(rank));
     }
   }
+  leaving_ |= bit(rank);
   exchange.leave();
   left_ |= bit(rank);
 }
@@ -264,13 +265,10 @@ void GroupPlay::check(int rank, const GroupReceipt& receipt, const double* weigh
   for (const int dead : receipt.dead.list()) {
     if (stage_.machine().alive(dead)) fail("a living rank is called dead in the receipt" + where);
   }
-  // Who was left out without having left must be named.
+  // Who was left out without leaving must be named.
+  const Ranks left_out = members_of(step, group_of(step, rank)) & ~round.members & ~leaving_;
   for (int other = 0; other < plan_->ranks; ++other) {
-    const bool left_out =
-        group_of(step, other) == group_of(step, rank) && (round.members & bit(other)) == 0;
-    if (left_out && !stage_.machine().ended(other) && !receipt.dead.contains(other) &&
-        !stage_.machine().alive(other) && (left_ & bit(other)) == 0 &&
-        exchanges_[0]->board().counts(other)) {
+    if ((left_out & bit(other)) != 0 && !receipt.dead.contains(other)) {
       fail("rank " + std::to_string(other) + " is not named as dead in the receipt" + where);
     }
   }

@@ -73,7 +73,8 @@ class GroupPlay final : private Machine::Observer {
   std::array<std::array<Round, kMostRanks>, kMostSteps> rounds_{};
   std::array<Step, Machine::kMostRanks> last_step_{};
   std::array<int, Machine::kMostRanks> step_{};  ///< That each rank is in.
-  Ranks left_ = 0;
+  Ranks leaving_ = 0;                            ///< Ranks that have begun to leave …
+  Ranks left_ = 0;                               ///< … and those that have.
   Ranks waiting_ = 0;
   std::uint64_t rounds_run_ = 0;
   std::uint64_t late_ = 0;
