@@ -24,6 +24,8 @@ constexpr int kSteps = 5;
 constexpr int kWindow = 18;
 /// Longer than the patience with a helper that holds a chunk, so that this path is taken too.
 constexpr auto kStopped = 60ms;
+/// Long enough for others to lose patience on a slow machine, too.
+constexpr auto kStoppedForRetry = 3000ms;
 constexpr Duration kTimeout = 15s;
 
 /// The rank that this process is, as its step hook sees it.
@@ -188,7 +190,16 @@ class Awakener {
     const bool nobody_waits =
         strike_.trigger.kind == Trigger::Kind::first && book_.ranks[rank].in_world;
     if (nobody_waits) return look();
-    processes_.after(kStopped, [this, rank] { processes_.send(rank, SIGCONT); });
+    // A victim whose chunk is to be given up sleeps until that has happened.
+    const bool for_retry = strike_.at_retry != 0 && rank == strike_.victim;
+    processes_.after(for_retry ? kStoppedForRetry : kStopped,
+                     [this, rank] { processes_.send(rank, SIGCONT); });
+    if (strike_.at_retry != 0 && !for_retry) wake_all_later();
+  }
+
+  void ended() {
+    if (book_.retried && strike_.at_retry == SIGKILL) wake_all_later();
+    look();
   }
 
   /// Called when a rank got through or ended.
@@ -197,10 +208,17 @@ class Awakener {
       const bool gone = (book_.killed >> rank & 1) != 0;
       if (!gone && !stopped_.contains(rank) && !book_.ranks[rank].through) return;
     }
-    for (const int rank : stopped_.list()) processes_.send(rank, SIGCONT);
+    wake_all();
   }
 
  private:
+  void wake_all() {
+    for (const int rank : stopped_.list()) processes_.send(rank, SIGCONT);
+  }
+  void wake_all_later() {
+    processes_.after(kStopped, [this] { wake_all(); });
+  }
+
   Processes& processes_;
   const Strike& strike_;
   const FaultBook& book_;
@@ -279,7 +297,7 @@ Struck survive(const Strike& strike) {
   processes.on_end = [&](int rank) {
     // A rank that ends before it has joined is known to its launcher only.
     if (strike.told || !book->ranks[rank].in_world) processes.meeting().gone(rank);
-    awakener.look();
+    awakener.ended();
   };
   const std::vector<Ending> endings = processes.wait(20s);
   int witness = FaultBook::kRanks - 1;
