@@ -65,7 +65,8 @@ class GroupAverage {
   /// Publishes the weights and replaces them by the mean over this step's group: Σ/S if they
   /// were in the sum, (Σ + mine)/(S + 1) if the group ran with older ones.
   GroupReceipt average() { return detail::average(*exchange_); }
-  /// The same on the caller's own buffer, with one copy in.
+  /// The same on the caller's own buffer, with one copy in. weights() does not follow: use one or
+  /// the other.
   GroupReceipt average(std::span<T> values) {
     return detail::average(*exchange_, values.data(), values.size());
   }

@@ -170,16 +170,19 @@ bool GroupExchange::ready() {
   return board_.result(where_) >= 0;
 }
 
+void GroupExchange::check_deadline(Time began, Time now) const {
+  if (now < began + timeout_.count()) return;
+  throw Error(ErrorCode::timeout,
+              "rank " + std::to_string(roster_.rank()) + " waited " +
+                  std::to_string(double(now - began) / 1e9) + " s for " + blame() + " in step " +
+                  std::to_string(where_.step),
+              "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
+}
+
 void GroupExchange::pause(board::Event& event, std::uint64_t news, Time until, Time began) {
   const Time now = host_.now();
+  check_deadline(began, now);
   const Time deadline = began + timeout_.count();
-  if (now >= deadline) {
-    throw Error(ErrorCode::timeout,
-                "rank " + std::to_string(roster_.rank()) + " waited " +
-                    std::to_string(double(now - began) / 1e9) + " s for " + blame() + " in step " +
-                    std::to_string(where_.step),
-                "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
-  }
   lookout_.wait(event, news, std::min({until, deadline, now + kInspectionEvery}));
   if (event.read() != news || host_.now() - inspected_at_ < kInspectionEvery) return;
   inspected_at_ = host_.now();
@@ -196,7 +199,9 @@ void GroupExchange::await_result() {
     const std::uint64_t news = board_.event(where_).read();
     const std::uint64_t releases = board_.progress_event().read();
     const Time again_at = progress(now);
-    if (again_at <= now || board_.result(where_) >= 0) continue;
+    if (board_.result(where_) >= 0) break;
+    check_deadline(began, now);
+    if (again_at <= now) continue;
     for (const int rank : members_) {
       if (board_.counts(rank) && board_.published_step(rank) < where_.step) waited_for_ = rank;
     }

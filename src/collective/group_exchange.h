@@ -61,6 +61,7 @@ class GroupExchange {
   board::Time overcome_stall(board::Time now);
   void await_result();
   int await_free_slot();
+  void check_deadline(board::Time began, board::Time now) const;
   void pause(board::Event& event, std::uint64_t news, board::Time until, board::Time began);
   void merge(void* out, int buffer);
   GroupReceipt receipt(int buffer) const;

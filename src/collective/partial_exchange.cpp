@@ -253,15 +253,16 @@ std::uint64_t PartialExchange::await() {
     // (Soon, as a rank that is stopped between its deposit and the counter may be the last.)
     const Time again_at = look ? progress(now) : now + kShortly;
     look = true;
-    if (again_at <= now || board_.published() >= next) continue;
+    if (board_.published() >= next) break;
+    if (now >= deadline) {
+      set_waiting(false);
+      give_up(next, Duration(now - began));
+    }
+    if (again_at <= now) continue;
     if (!waiting_) {
       // Whoever deposits from now on starts the round for us; look once more for who just did.
       set_waiting(true);
       continue;
-    }
-    if (now >= deadline) {
-      set_waiting(false);
-      give_up(next, Duration(now - began));
     }
     lookout_.wait(board_.event(), news, std::min({again_at, deadline, now + kInspectionEvery}));
     if (board_.event().read() == news) inspect(host_.now());
