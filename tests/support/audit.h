@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,14 +30,6 @@ struct AuditBook {
   std::atomic<std::uint32_t> base[kRanks][kDeposits];
   std::atomic<bool> dropped[kRanks][kDeposits];
   std::atomic<std::uint64_t> fingerprint[kRounds];
-};
-
-/// The smallest staleness bound, so that tests of several windows can ask how far it went.
-struct AuditTotals {
-  std::uint64_t rounds = 0;
-  std::uint64_t largest_staleness = 0;
-  std::uint64_t included = 0;       ///< Rounds that this rank's deposit was in.
-  std::uint64_t smallest_sets = 0;  ///< Rounds with a single contributor.
 };
 
 template <typename T>
@@ -79,10 +70,6 @@ class Audit {
     const std::span<const T> sum = round.sum();
     ASSERT_EQ(sum.size(), elements_);
     check_fingerprint(sum, receipt);
-    ++totals_.rounds;
-    totals_.largest_staleness = std::max(totals_.largest_staleness, receipt.staleness);
-    totals_.included += receipt.included ? 1 : 0;
-    totals_.smallest_sets += receipt.contributors.size() == 1 ? 1 : 0;
     EXPECT_EQ(receipt.round, seen_);
     EXPECT_EQ(receipt.included, receipt.contributors.contains(rank_));
     EXPECT_LE(receipt.staleness, static_cast<std::uint64_t>(window_));
@@ -116,9 +103,6 @@ class Audit {
       EXPECT_EQ(totals_of_columns_[c], expected[c]) << "column " << c;
     }
   }
-
-  std::uint64_t seen() const { return seen_; }
-  const AuditTotals& totals() const { return totals_; }
 
  private:
   /// A column per rank that only this rank writes to, and one that all share.
@@ -193,7 +177,6 @@ class Audit {
   double weight_ = 0;
   std::vector<std::uint32_t> next_;  ///< Per rank: its first deposit that no round has taken.
   std::vector<double> totals_of_columns_;
-  AuditTotals totals_;
 };
 
 }  // namespace syncopate::testing

@@ -3,8 +3,6 @@
 
 #include <array>
 #include <functional>
-#include <ostream>
-#include <string>
 
 #include "support/processes.h"
 #include "support/ranks.h"
@@ -30,14 +28,5 @@ inline constexpr int kThrift = 10;
 #else
 inline constexpr int kThrift = 1;
 #endif
-
-/// A name that gtest accepts: letters and digits only.
-inline std::string test_name(const std::string& text) {
-  std::string name;
-  for (const char letter : text) {
-    if (std::isalnum(static_cast<unsigned char>(letter))) name += letter;
-  }
-  return name;
-}
 
 }  // namespace syncopate::testing

@@ -51,9 +51,6 @@ class Trainee {
     audit_.settle();
   }
 
-  const AuditTotals& totals() const { return audit_.totals(); }
-  PartialAllreduce<T>& rounds() { return rounds_; }
-
  private:
   void step() {
     be_away(below(training_.away + 1) * (rank_ == training_.straggler ? 50 : 1));
