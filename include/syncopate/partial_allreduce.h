@@ -12,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "syncopate/policy.h"
 #include "syncopate/receipt.h"

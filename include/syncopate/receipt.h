@@ -12,7 +12,8 @@ struct Receipt {
   std::uint64_t round = 0;      ///< 1, 2, 3 …
   RankSet contributors;         ///< Ranks whose deposit is in the result.
   bool included = false;        ///< Whether this rank's deposit is in it.
-  RankSet dropped;              ///< Ranks whose deposit was too old and was dropped in this round.
+  RankSet dropped;              ///< Ranks that report deposits dropped as too old.
+  std::uint64_t drops = 0;      ///< How many deposits they report.
   std::uint64_t staleness = 0;  ///< The largest staleness among the contributions.
   double weight = 0;            ///< The total weight in the result.
   Duration waited{0};           ///< How long this rank waited for the round.

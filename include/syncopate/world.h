@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "syncopate/policy.h"
@@ -47,7 +49,6 @@ class World {
     broadcast_bytes(data.data(), data.size_bytes(), root);
   }
 
-  detail::WorldState& state() const { return *state_; }
   const std::shared_ptr<detail::WorldState>& shared_state() const { return state_; }
   explicit World(std::shared_ptr<detail::WorldState> state) : state_(std::move(state)) {}
 

@@ -60,7 +60,7 @@ struct GroupBoard::Parts {
 int GroupShape::buffers() const {
   // A result per group and step in the window, and one for every helper that may be stopped in
   // the middle of an attempt. Memory is used by those in use.
-  return std::min(groups * (window + 1) + ranks, kMostBuffers);
+  return groups * (window + 1) + ranks;
 }
 
 std::size_t GroupShape::bytes() const {

@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -93,8 +94,10 @@ class ProcessHost final : public ThreadHost {
       watch.descriptor = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
       if (watch.descriptor < 0 && errno == ESRCH) return false;
       if (watch.descriptor < 0) watch.unsupported = true;
-      // Opened by number: make sure that the number still means the same process.
-      watch.replaced = read_status(process.pid).started != process.started;
+      // Opened by number: make sure that the number still means the same process. A status that
+      // cannot be read, for want of file descriptors, says nothing.
+      const ProcessStatus status = read_status(process.pid);
+      watch.replaced = status.found && status.started != process.started;
     }
     if (watch.replaced) return false;
     if (watch.descriptor >= 0) {
@@ -102,8 +105,8 @@ class ProcessHost final : public ThreadHost {
       return poll(&ended, 1, 0) <= 0;
     }
     const ProcessStatus status = read_status(process.pid);
-    return status.found && status.started == process.started && status.state != 'Z' &&
-           status.state != 'X';
+    if (!status.found) return kill(static_cast<pid_t>(process.pid), 0) == 0 || errno != ESRCH;
+    return status.started == process.started && status.state != 'Z' && status.state != 'X';
   }
 
   std::string describe(const ProcessId& process) override {

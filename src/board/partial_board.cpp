@@ -1,7 +1,7 @@
 #include "board/partial_board.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 
 #include "board/prefetch.h"
 
@@ -105,6 +105,14 @@ bool PartialBoard::too_old(RoundNumber base, RoundNumber taken_in) const {
   return taken_in - 1 - base >= shape_.younger_than;
 }
 
+double PartialBoard::factor(const Note& note) const {
+  const double weight = note.weight.peek();
+  if (note.values.peek() != Note::Values::merged) return weight;
+  // Sixteen bits may not hold a weighted sum; divided by a power of two they do, with no loss.
+  const bool narrow = size_of(shape_.type) == sizeof(bfloat16);
+  return narrow && weight > 1 ? std::exp2(std::ceil(std::log2(weight))) : 1;
+}
+
 void PartialBoard::merge(int older, int fresh, int into) {
   step(Step::merge);
   const int me = roster_.rank();
@@ -112,15 +120,16 @@ void PartialBoard::merge(int older, int fresh, int into) {
   const Note& new_note = note(me, fresh);
   Note& merged = note(me, into);
   const Term terms[] = {
-      {.values = slot_values(me, older), .weight = old_note.factor()},
-      {.values = slot_values(me, fresh), .weight = new_note.factor()},
+      {.values = slot_values(me, older), .weight = factor(old_note)},
+      {.values = slot_values(me, fresh), .weight = factor(new_note)},
   };
-  weighted_sum(shape_.type, shape_.elements, terms, 1, slot_values(me, into));
-  merged.weight.note(old_note.weight.peek() + new_note.weight.peek());
+  const double weight = old_note.weight.peek() + new_note.weight.peek();
+  merged.weight.note(weight);
+  merged.values.note(Note::Values::merged);
+  weighted_sum(shape_.type, shape_.elements, terms, 1 / factor(merged), slot_values(me, into));
   merged.base.note(std::min(old_note.base.peek(), new_note.base.peek()));
   merged.arrived.note(new_note.arrived.peek());
   merged.dropped.note(old_note.dropped.peek() + new_note.dropped.peek());
-  merged.values.note(Note::Values::merged);
 }
 
 void PartialBoard::expect_taken(const DecideWord& put) {
@@ -360,7 +369,7 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
     contributors_[rank / 64] |= bit;
     header.weight += deposit.weight.peek();
     header.staleness = std::max(header.staleness, attempt.round - 1 - deposit.base.peek());
-    terms_.push_back({.values = slot_values(rank, word.taken - 1), .weight = deposit.factor()});
+    terms_.push_back({.values = slot_values(rank, word.taken - 1), .weight = factor(deposit)});
   }
   double divisor = 1;
   if (shape_.scale == Scale::ranks) divisor = shape_.ranks;

@@ -156,7 +156,7 @@ class PartialBoard {
     enum class Values : std::uint32_t {
       none,    // an arrival without values
       plain,   // count `weight` times in the sum
-      merged,  // are a weighted sum already
+      merged,  // are a weighted sum already (of 16-bit types: part of one, see factor())
     };
     Shared<double> weight;  ///< What the deposit adds to the total weight.
     Shared<RoundNumber> base;
@@ -165,7 +165,6 @@ class PartialBoard {
     Shared<std::uint32_t> dropped;  ///< Deposits dropped since this rank's last report.
 
     bool has_values() const { return values.peek() != Values::none; }
-    double factor() const { return values.peek() == Values::merged ? 1 : weight.peek(); }
   };
   struct Parts;  ///< Where everything lies.
   friend struct PartialShape;
@@ -178,6 +177,8 @@ class PartialBoard {
   void prefetch_deposits() const;
   int free_slot(const DecideWord& word, int avoid) const;
   void expect_taken(const DecideWord& put);
+  /// How often the values of a deposit count in the sum.
+  double factor(const Note& note) const;
   void merge(int older, int fresh, int into);
   bool too_old(RoundNumber base, RoundNumber taken_in) const;
 

@@ -80,7 +80,6 @@ class Reduction {
   std::span<const std::uint64_t> contributors(int buffer) const;
   std::span<const std::uint64_t> reporters(int buffer) const;
   void* values(int buffer) const;
-  int buffers() const { return buffers_; }
   const Chunking& chunking() const { return chunking_; }
 
  private:

@@ -202,9 +202,7 @@ void GroupExchange::await_result() {
     if (board_.result(where_) >= 0) break;
     check_deadline(began, now);
     if (again_at <= now) continue;
-    for (const int rank : members_) {
-      if (board_.counts(rank) && board_.published_step(rank) < where_.step) waited_for_ = rank;
-    }
+    waited_for_ = whom_we_wait_for();
     if (blocked_) {
       pause(board_.progress_event(), releases, again_at, began);
     } else {
@@ -212,6 +210,17 @@ void GroupExchange::await_result() {
     }
   }
   waited_ = Duration(now - began);
+}
+
+int GroupExchange::whom_we_wait_for() const {
+  int found = -1;
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    const bool guilty = blocked_ ? board_.seen(rank) + options_.window < where_.step
+                                 : std::binary_search(members_.begin(), members_.end(), rank) &&
+                                       board_.published_step(rank) < where_.step;
+    if (board_.counts(rank) && guilty) found = rank;
+  }
+  return found;
 }
 
 int GroupExchange::await_free_slot() {

@@ -60,6 +60,7 @@ class GroupExchange {
   board::Time progress(board::Time now);
   board::Time overcome_stall(board::Time now);
   void await_result();
+  int whom_we_wait_for() const;
   int await_free_slot();
   void check_deadline(board::Time began, board::Time now) const;
   void pause(board::Event& event, std::uint64_t news, board::Time until, board::Time began);

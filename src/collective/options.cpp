@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "collective/group_exchange.h"
 #include "syncopate/error.h"
 
 namespace syncopate::detail {
@@ -75,6 +76,15 @@ void check(const GroupOptions& options, int ranks) {
   }
   check(options.grace);
   if (options.window != 0) check_window(options.window);
+  const GroupOptions full = complete(options, ranks);
+  const int buffers = GroupExchange::shape(0, DataType::float32, ranks, full).buffers();
+  if (buffers > board::kMostBuffers) {
+    refuse("groups of " + std::to_string(full.group_size) + " in a world of " +
+               std::to_string(ranks) + " with a window of " + std::to_string(full.window) +
+               " may need " + std::to_string(buffers) + " results at once",
+           "Use larger groups or a smaller window: " + std::to_string(board::kMostBuffers) +
+               " results are the most");
+  }
 }
 
 std::string describe(std::size_t elements, DataType type, const PartialOptions& options) {

@@ -309,6 +309,7 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
   Receipt receipt{.round = round,
                   .contributors = to_set(board_.results().contributors(buffer)),
                   .dropped = to_set(board_.results().reporters(buffer)),
+                  .drops = header.dropped,
                   .staleness = header.staleness,
                   .weight = header.weight,
                   .last = header.last,

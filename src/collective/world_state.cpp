@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "board/layout.h"
 #include "board/meeting.h"
@@ -127,15 +128,31 @@ std::unique_ptr<Region> WorldState::make_region(const std::string& description, 
   agree(description);
   const std::uint64_t offset = next_offset_;
   next_offset_ += whole_pages(with_departures(bytes, roster_.ranks()));
+  std::unique_ptr<Region> region;
+  std::optional<Error> failure;
   if (const std::uint64_t available = board::available_memory(); smallest_bytes > available) {
-    throw Error(ErrorCode::out_of_memory,
-                "a " + description + " needs at least " + std::to_string(smallest_bytes >> 20) +
-                    " MiB of shared memory and " + std::to_string(available >> 20) +
-                    " MiB are available",
-                "Use fewer ranks on this machine or fewer elements, or allow the container more "
-                "memory (the size of /dev/shm does not matter)");
+    failure.emplace(ErrorCode::out_of_memory,
+                    "a " + description + " needs at least " + std::to_string(smallest_bytes >> 20) +
+                        " MiB of shared memory and " + std::to_string(available >> 20) +
+                        " MiB are available",
+                    "Use fewer ranks on this machine or fewer elements, or allow the container "
+                    "more memory (the size of /dev/shm does not matter)");
+  } else {
+    try {
+      region = std::make_unique<Region>(segment_, roster_, offset, bytes);
+    } catch (const Error& error) {
+      failure = error;
+    }
   }
-  return std::make_unique<Region>(segment_, roster_, offset, bytes);
+  // If one rank has no room, nobody may go on and count on it.
+  try {
+    agree((failure ? "missing place for a " : "place for a ") + description);
+  } catch (const Error&) {
+    if (failure) throw *failure;
+    throw;
+  }
+  if (failure) throw *failure;
+  return region;
 }
 
 PartialExchange& WorldState::messenger() {
@@ -162,8 +179,13 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
   if (data == nullptr && bytes > 0) {
     throw Error(ErrorCode::invalid_argument, "the buffer to broadcast is null", "Give a buffer");
   }
+  if (broadcasting_) {
+    throw Error(ErrorCode::closed, "an earlier broadcast of this rank did not come to its end",
+                "Start the ranks anew: the others may be in the middle of it");
+  }
   agree("broadcast of " + std::to_string(bytes) + " bytes from rank " + std::to_string(root));
   PartialExchange& carrier = messenger();
+  broadcasting_ = true;
   for (std::size_t sent = 0; sent < bytes; sent += kMessageBytes) {
     auto* part = static_cast<std::byte*>(data) + sent;
     const std::size_t length = std::min(kMessageBytes, bytes - sent);
@@ -176,13 +198,16 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
     carrier.await();
     const std::uint64_t round = carrier.seen() + 1;
     if (!carrier.receipt(round).contributors.contains(root)) {
+      carrier.release_through(round);
+      broadcasting_ = false;  // Everybody sees the same round, and stops at the same part.
       throw Error(ErrorCode::rank_lost,
-                  "rank " + std::to_string(root) + " died before its broadcast",
+                  "rank " + std::to_string(root) + " was gone before its broadcast",
                   "Choose a live root (World::dead() tells who is not)");
     }
     if (roster_.rank() != root) std::memcpy(part, carrier.values(round), length);
     carrier.release_through(round);
   }
+  broadcasting_ = false;
 }
 
 }  // namespace syncopate::detail

@@ -73,6 +73,7 @@ class WorldState {
   std::uint64_t next_offset_;
   std::unique_ptr<Region> messenger_region_;
   std::unique_ptr<PartialExchange> messenger_;  ///< Carries broadcasts.
+  bool broadcasting_ = false;                   ///< Stays set if a broadcast ends in a timeout.
 };
 
 /// What a collective keeps alive while it is used.

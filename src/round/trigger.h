@@ -1,5 +1,5 @@
-// When a round starts: the rule of each trigger, as a pure function of who has come. The
-// board, the fabric's messages, the simulator and the tests all ask it.
+// When a round starts: the rule of each trigger, as a pure function of who has come,
+// however that is known.
 #pragma once
 
 #include <cstdint>

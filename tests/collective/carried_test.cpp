@@ -1,0 +1,33 @@
+// Deposits that are merged on the board before a round takes them.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "support/ranks.h"
+#include "syncopate/syncopate.h"
+
+namespace syncopate::testing {
+namespace {
+
+template <typename T>
+void expect_mean_of_heavy_deposits() {
+  on_threads(1, [](World& world) {
+    PartialAllreduce<T> rounds(world, 3, {.scale = Scale::weight});
+    // The weighted sums, 102,400 and more, are far beyond what a float16 holds.
+    for (const float value : {200.0F, 100.0F, 300.0F}) {
+      rounds.start(std::vector<T>(3, T(value)), 512);
+    }
+    for (const auto& round : rounds.wait()) {
+      EXPECT_EQ(float(round.mean()[2]), 200.0F);
+      EXPECT_EQ(round.receipt().weight, 3 * 512);
+    }
+  });
+}
+
+TEST(Carried, HeavyDepositsDoNotOverflowHalfPrecision) {
+  expect_mean_of_heavy_deposits<float16>();
+  expect_mean_of_heavy_deposits<bfloat16>();
+}
+
+}  // namespace
+}  // namespace syncopate::testing
