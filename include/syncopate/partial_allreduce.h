@@ -178,7 +178,8 @@ class PartialAllreduce {
   Rounds<T> wait() { return {exchange_, detail::await_rounds(*exchange_)}; }
 
   /// Says that this rank has no more data: rounds are no longer waited for on its account. With
-  /// several collectives, stop() all of them before finish() follows the first to its end.
+  /// several collectives, stop() all of them before finish() follows the first to its end; a rank
+  /// that follows one still holds the others to their window.
   void stop() { detail::stop(*exchange_); }
 
   /// For a rank that has no more data: follows the others' rounds, handing each to `apply`,
