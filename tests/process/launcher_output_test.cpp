@@ -77,7 +77,10 @@ TEST(LauncherOutput, AReaderThatIsStuckDoesNotKeepSignalsOut) {
     ::poll(nullptr, 0, 10);
   }
   EXPECT_TRUE(program.ended());
-  EXPECT_EQ(program.wait(), 128 + SIGTERM);
+  // A signal may also hit the launcher on its way out, when it no longer watches for them; a
+  // shell reports 128 + SIGTERM for both.
+  const int code = program.wait();
+  EXPECT_TRUE(code == 128 + SIGTERM || code == -SIGTERM) << code;
 }
 
 }  // namespace
