@@ -16,7 +16,7 @@ struct Receipt {
   std::uint64_t drops = 0;      ///< How many deposits they report.
   std::uint64_t staleness = 0;  ///< The largest staleness among the contributions.
   double weight = 0;            ///< The total weight in the result.
-  Duration waited{0};           ///< How long this rank waited for the round.
+  Duration waited{0};           ///< How long this rank waited for the round, to a microsecond.
   int waited_for = -1;          ///< The rank it waited for (the last that came), or -1.
   bool last = false;            ///< The round that finish() runs for everyone.
   RankSet dead;                 ///< Ranks known to have died, up to now.

@@ -24,26 +24,29 @@ inline void relax() {
 Lookout::Lookout(Host& host, bool oversubscribed)
     : host_(host), eagerness_(host.eagerness(oversubscribed)), patience_(eagerness_.look) {}
 
-void Lookout::wait(Event& event, std::uint64_t seen, Time until) {
+Time Lookout::wait(Event& event, std::uint64_t seen, Time until) {
   const Time began = host_.now();
-  if (look(event, seen, began, std::min(until, began + patience_.count()))) return;
+  const Looked looked = look(event, seen, began, std::min(until, began + patience_.count()));
+  if (looked.news) return looked.at;
   event.sleep(host_, seen, until);
+  const Time now = host_.now();
   // Would a longer look have spared the sleep? Sleeping and waking alone take a while.
-  const bool brief = host_.now() - began < 2 * eagerness_.look.count();
+  const bool brief = now - began < 2 * eagerness_.look.count();
   patience_ = brief ? eagerness_.look : std::max(patience_ / 2, eagerness_.look / kSmallestShare);
+  return now;
 }
 
-bool Lookout::look(const Event& event, std::uint64_t seen, Time began, Time end) {
-  for (Time now = began; now < end; now = host_.now()) {
+Lookout::Looked Lookout::look(const Event& event, std::uint64_t seen, Time began, Time end) const {
+  for (Time now = began;; now = host_.now()) {
+    if (now >= end) return {.news = false, .at = now};
     const bool alone = now - began < eagerness_.alone.count();
     for (int turn = 0; turn < (alone ? kLooksPerGlance : 1); ++turn) {
-      if (event.read() != seen) return true;
+      if (event.read() != seen) return {.news = true, .at = now};
       relax();
     }
     // Whom we wait for may be on this very core.
     if (!alone) sched_yield();
   }
-  return false;
 }
 
 }  // namespace syncopate::board

@@ -78,11 +78,16 @@ class Lookout {
  public:
   Lookout(Host& host, bool oversubscribed);
 
-  /// Returns when there is news after `seen`, or at `until`. May return early.
-  void wait(Event& event, std::uint64_t seen, Time until);
+  /// Returns when there is news after `seen`, or at `until`. May return early. Returns the time
+  /// of its last glance at the clock, less than a microsecond ago.
+  Time wait(Event& event, std::uint64_t seen, Time until);
 
  private:
-  bool look(const Event& event, std::uint64_t seen, Time began, Time end);
+  struct Looked {
+    bool news;
+    Time at;
+  };
+  Looked look(const Event& event, std::uint64_t seen, Time began, Time end) const;
 
   Host& host_;
   Eagerness eagerness_;

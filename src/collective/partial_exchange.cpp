@@ -236,7 +236,8 @@ std::uint64_t PartialExchange::await() {
   if (board_.published() >= next) {
     if (waiting_) set_waiting(false);
     offer();
-    return deliver(kNever);
+    awaited_round_ = 0;
+    return deliver();
   }
   blocked_by_ = -1;
   const Time began = waiting_ ? arrived_at_ : host_.now();
@@ -244,10 +245,10 @@ std::uint64_t PartialExchange::await() {
   // If everybody is waited for, the last to arrive runs the round. The others leave the board
   // alone at first, as their looks would only get in its way, unless there was news since.
   bool look = !waiting_ || came_last_;
-  for (Time now = began;;) {
+  Time now = began;  // Read again only where time has passed: the clock is dear.
+  for (;;) {
     const std::uint64_t news = board_.event().read();
     if (board_.published() >= next) break;
-    if (look) now = host_.now();
     // After the news: a round that starts from here on changes them.
     look = look || news != news_before_deposit_;
     // (Soon, as a rank that is stopped between its deposit and the counter may be the last.)
@@ -258,17 +259,20 @@ std::uint64_t PartialExchange::await() {
       set_waiting(false);
       give_up(next, Duration(now - began));
     }
-    if (again_at <= now) continue;
-    if (!waiting_) {
+    if (again_at <= now || !waiting_) {
       // Whoever deposits from now on starts the round for us; look once more for who just did.
-      set_waiting(true);
+      if (!waiting_) set_waiting(true);
+      now = host_.now();
       continue;
     }
-    lookout_.wait(board_.event(), news, std::min({again_at, deadline, now + kInspectionEvery}));
-    if (board_.event().read() == news) inspect(host_.now());
+    now = lookout_.wait(board_.event(), news,
+                        std::min({again_at, deadline, now + kInspectionEvery}));
+    if (board_.event().read() == news) inspect(now);
   }
   set_waiting(false);
-  return deliver(began);
+  awaited_round_ = next;
+  waited_ = Duration(now - began);
+  return deliver();
 }
 
 void PartialExchange::inspect(Time now) {
@@ -277,12 +281,10 @@ void PartialExchange::inspect(Time now) {
   if (roster_.look_after()) board_.signal();
 }
 
-std::uint64_t PartialExchange::deliver(Time began) {
+std::uint64_t PartialExchange::deliver() {
   const std::uint64_t first = delivered_ + 1;
   delivered_ = board_.published();
-  awaited_round_ = began == kNever ? 0 : first;
-  computing_since_ = host_.now();
-  waited_ = Duration(began == kNever ? 0 : computing_since_ - began);
+  if (options_.grace.share > 0) computing_since_ = host_.now();
   if (board_.is_last(delivered_)) {
     finished_ = true;
     closed_ = true;
@@ -315,7 +317,7 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
                   .last = header.last,
                   .dead = roster_.dead()};
   receipt.included = receipt.contributors.contains(me);
-  if (round == awaited_round_) {
+  if (round == awaited_round_ && waited_ > 0ns) {
     receipt.waited = waited_;
     receipt.waited_for = blocked_by_ >= 0 ? blocked_by_ : header.newest == me ? -1 : header.newest;
   }

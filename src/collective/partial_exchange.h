@@ -72,7 +72,7 @@ class PartialExchange {
   Outlook outlook(std::uint64_t round, board::Time now);
   board::Time progress(board::Time now);
   board::Time overcome_stall(board::AttemptWord attempt, board::Time now);
-  std::uint64_t deliver(board::Time began);
+  std::uint64_t deliver();
   void inspect(board::Time now);
   [[noreturn]] void give_up(std::uint64_t round, Duration waited);
   std::string blame(std::uint64_t round) const;
