@@ -15,9 +15,14 @@ help: ## List the targets.
 
 .PHONY: build
 build: ## Build everything into build/release.
-	@tools/setup required
+	@tools/setup required training
 	cmake --preset release
 	cmake --build --preset release
+
+.PHONY: data
+data: ## Fetch MNIST and Fashion-MNIST into data/ (or SYNCOPATE_DATA) for training.
+	@tools/setup training
+	@tools/data
 
 .PHONY: demo
 demo: build ## A one-minute tour of partial collectives with 8 ranks.
