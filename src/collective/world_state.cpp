@@ -201,7 +201,7 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
       carrier.release_through(round);
       broadcasting_ = false;  // Everybody sees the same round, and stops at the same part.
       throw Error(ErrorCode::rank_lost,
-                  "rank " + std::to_string(root) + " was gone before its broadcast",
+                  "rank " + std::to_string(root) + " was gone before its broadcast was through",
                   "Choose a live root (World::dead() tells who is not)");
     }
     if (roster_.rank() != root) std::memcpy(part, carrier.values(round), length);
