@@ -11,8 +11,10 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "syncopate/policy.h"
 #include "syncopate/receipt.h"
@@ -54,6 +56,9 @@ void leave(PartialExchange&);
 Scale scale_of(const PartialExchange&);
 std::size_t elements_of(const PartialExchange&);
 std::uint64_t deposits_dropped(const PartialExchange&);
+bool has_carried(const PartialExchange&);
+double copy_carried(const PartialExchange&, void* into);
+void restore(PartialExchange&, const void* sum, std::size_t elements, double weight);
 [[noreturn]] void wrong_accessor(Scale scale);
 }  // namespace detail
 
@@ -143,6 +148,13 @@ class Rounds {
   std::uint64_t last_;
 };
 
+/// Deposits of one rank that no round has taken yet.
+template <typename T>
+struct Carried {
+  std::vector<T> sum;  ///< Each deposit times its weight.
+  double weight = 0;   ///< The total of their weights.
+};
+
 template <typename T = float>
 class PartialAllreduce {
  public:
@@ -194,6 +206,18 @@ class PartialAllreduce {
   /// Goes without looking back: the others stop counting on this rank at once. What it has
   /// deposited is still taken by the next round.
   void leave() { detail::leave(*exchange_); }
+
+  /// What this rank has on the board, for a checkpoint; and putting it back in another run. Right
+  /// only while no rank exchanges anything, between two barriers say.
+  std::optional<Carried<T>> carried() const requires(sizeof(T) >= sizeof(float)) {
+    if (!detail::has_carried(*exchange_)) return std::nullopt;
+    Carried<T> result{.sum = std::vector<T>(size())};
+    result.weight = detail::copy_carried(*exchange_, result.sum.data());
+    return result;
+  }
+  void restore(std::span<const T> sum, double weight) requires(sizeof(T) >= sizeof(float)) {
+    detail::restore(*exchange_, sum.data(), sum.size(), weight);
+  }
 
   /// Deposits of this rank that were dropped as too old, up to the last round seen.
   std::uint64_t dropped() const { return detail::deposits_dropped(*exchange_); }

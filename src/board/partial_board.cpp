@@ -137,13 +137,14 @@ void PartialBoard::expect_taken(const DecideWord& put) {
       DecideWord{.decided = put.decided + 1, .taken = put.deposit, .deposit = 0}.pack();
 }
 
-PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now) {
+PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now,
+                                        Form form) {
   const int me = roster_.rank();
   Note& fresh = note(me, slot);
   fresh.weight.note(weight);
   fresh.base.note(base);
   fresh.arrived.note(now);
-  fresh.values.note(Note::Values::plain);
+  fresh.values.note(form == Form::sum ? Note::Values::merged : Note::Values::plain);
   // Our own last change tells what is there, and the swap tells if not: reading the word first
   // would fetch its line twice. A policy that may drop without a swap has to read.
   const bool keeps_all = shape_.younger_than == LatePolicy::forever;
@@ -200,6 +201,15 @@ PartialBoard::Put PartialBoard::arrive(RoundNumber base, Time now) {
       return Put::arrived;
     }
   }
+}
+
+std::optional<PartialBoard::Carried> PartialBoard::carried() const {
+  const int me = roster_.rank();
+  const int slot = DecideWord::unpack(words_[me].load()).deposit - 1;
+  if (slot == kNoSlot || !note(me, slot).has_values()) return std::nullopt;
+  return Carried{.values = slot_values(me, slot),
+                 .weight = note(me, slot).weight.peek(),
+                 .factor = factor(note(me, slot))};
 }
 
 bool PartialBoard::completes_attendance() {

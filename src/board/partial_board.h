@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -70,9 +71,20 @@ class PartialBoard {
   };
   /// Puts the values in `slot` on the board, together with what is still there. `base` is the
   /// last round that the model they were computed on has seen.
-  Put deposit(int slot, double weight, RoundNumber base, Time now);
+  enum class Form {
+    values,  // count `weight` times
+    sum,     // of values times their weights, which are `weight` together
+  };
+  Put deposit(int slot, double weight, RoundNumber base, Time now, Form form = Form::values);
   /// Arrives without values.
   Put arrive(RoundNumber base, Time now);
+  struct Carried {
+    const void* values;
+    double weight;  ///< What they add to the total weight.
+    double factor;  ///< How often they count in the sum.
+  };
+  /// What this rank has on the board and no round has taken.
+  std::optional<Carried> carried() const;
   /// Deposits of this rank that were dropped so far.
   std::uint64_t dropped() const { return dropped_; }
 

@@ -49,6 +49,13 @@ void leave(PartialExchange& exchange) { exchange.leave(); }
 Scale scale_of(const PartialExchange& exchange) { return exchange.options().scale; }
 std::size_t elements_of(const PartialExchange& exchange) { return exchange.elements(); }
 std::uint64_t deposits_dropped(const PartialExchange& exchange) { return exchange.dropped(); }
+bool has_carried(const PartialExchange& exchange) { return exchange.carried().has_value(); }
+double copy_carried(const PartialExchange& exchange, void* into) {
+  return exchange.copy_carried(into);
+}
+void restore(PartialExchange& exchange, const void* sum, std::size_t elements, double weight) {
+  exchange.restore(sum, elements, weight);
+}
 
 void wrong_accessor(Scale scale) {
   if (scale == Scale::none) {

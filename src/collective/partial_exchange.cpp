@@ -104,17 +104,37 @@ void PartialExchange::deposit_slot(double weight, Then then) {
   end_deposit(then, board_.deposit(writing_, weight, delivered_, arrived_at_));
 }
 
+void PartialExchange::check_buffer(const void* values, std::size_t elements) const {
+  if (elements == elements_ && (values != nullptr || elements == 0)) return;
+  const bool null = values == nullptr && elements > 0;
+  throw Error(ErrorCode::invalid_argument,
+              null ? std::string("the buffer to deposit is null")
+                   : "the buffer to deposit has " + std::to_string(elements) +
+                         " elements and the collective " + std::to_string(elements_),
+              "Give a buffer of " + std::to_string(elements_) + " elements");
+}
+
 void PartialExchange::deposit(const void* values, std::size_t elements, double weight, Then then) {
-  if (elements != elements_ || (values == nullptr && elements > 0)) {
-    throw Error(ErrorCode::invalid_argument,
-                values == nullptr ? std::string("the buffer to deposit is null")
-                                  : "the buffer to deposit has " + std::to_string(elements) +
-                                        " elements and the collective " + std::to_string(elements_),
-                "Give a buffer of " + std::to_string(elements_) + " elements");
-  }
+  check_buffer(values, elements);
   void* slot = writable_slot();
   if (elements > 0) std::memcpy(slot, values, elements * size_of(type_));
   deposit_slot(weight, then);
+}
+
+void PartialExchange::restore(const void* sum, std::size_t elements, double weight) {
+  check_buffer(sum, elements);
+  void* slot = writable_slot();
+  if (elements > 0) std::memcpy(slot, sum, elements * size_of(type_));
+  begin_deposit(weight, Then::go_on);
+  end_deposit(Then::go_on,
+              board_.deposit(writing_, weight, delivered_, arrived_at_, PartialBoard::Form::sum));
+}
+
+double PartialExchange::copy_carried(void* into) const {
+  const auto carried = board_.carried();
+  const board::Term term{.values = carried->values, .weight = carried->factor};
+  board::weighted_sum(type_, elements_, {&term, 1}, 1, into);
+  return carried->weight;
 }
 
 void PartialExchange::deposit_nothing(Then then) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "board/event.h"
@@ -36,6 +37,11 @@ class PartialExchange {
   void deposit_slot(double weight, Then then);
   void deposit(const void* values, std::size_t elements, double weight, Then then);
   void deposit_nothing(Then then);
+  /// Deposits a sum that another run had carried.
+  void restore(const void* sum, std::size_t elements, double weight);
+  std::optional<board::PartialBoard::Carried> carried() const { return board_.carried(); }
+  /// Returns the weight of what is carried.
+  double copy_carried(void* into) const;
   bool ready();
   /// Waits for a round this rank has not seen; returns how many there are.
   std::uint64_t await();
@@ -63,6 +69,7 @@ class PartialExchange {
   };
 
   void check_open() const;
+  void check_buffer(const void* values, std::size_t elements) const;
   void begin_deposit(double weight, Then then);
   void end_deposit(Then then, board::PartialBoard::Put put);
   void offer();

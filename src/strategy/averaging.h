@@ -1,0 +1,48 @@
+// What all strategies that take local steps and average the weights of everyone have in common.
+// The weights lie on the board; an average is an ordinary allreduce of them, weighted if asked.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "strategy/registry.h"
+#include "syncopate/partial_allreduce.h"
+#include "syncopate/strategy.h"
+
+namespace syncopate::strategy {
+
+class Averaging : public Strategy {
+ public:
+  void begin_step() override;
+  void end_step(Duration computing) override;
+  void finish() override;
+  StrategyState save() const override;
+  void load(const StrategyState& state) override;
+
+ protected:
+  /// `extra` numbers are summed over the ranks with each average, beside the notes.
+  explicit Averaging(const Training& training, std::size_t extra = 0);
+
+  /// After each step: `steps` have been taken since the last average.
+  virtual bool due(std::uint64_t steps) = 0;
+  /// How much this rank's weights count.
+  virtual double weight() const { return 1; }
+  virtual void give(std::span<float> /*extra*/) {}
+  virtual void receive(std::span<const float> /*extra*/) {}
+
+ private:
+  void average();
+  void adopt(std::span<const float> weights);
+
+  Learner& learner_;
+  int ranks_;
+  PartialAllreduce<float> rounds_;
+  std::vector<float> gradient_;
+  std::vector<float> gathered_;  ///< Notes since the last average, then the extra numbers.
+  std::uint64_t steps_ = 0;      ///< Since the last average.
+  std::uint64_t before_ = 0;     ///< Averages of the runs that this one resumes.
+  std::uint64_t seen_ = 0;
+};
+
+}  // namespace syncopate::strategy

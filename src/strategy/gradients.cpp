@@ -1,0 +1,122 @@
+#include "strategy/gradients.h"
+
+#include <algorithm>
+
+namespace syncopate::strategy {
+namespace {
+
+/// How much the newest observation counts in the running mean of the lag.
+constexpr double kNewest = 0.2;
+
+}  // namespace
+
+std::vector<ParameterDescription> with_gradient_parameters(std::vector<ParameterDescription> own) {
+  const std::vector<ParameterDescription> common = {
+      {.name = "grace",
+       .standard = "auto",
+       .meaning = "how long a round stays open for the others: auto, off, a share of the median "
+                  "step time such as 0.2, or a duration"},
+      {.name = "anticipate",
+       .standard = "on",
+       .meaning = "compute gradients at the weights that are expected when they are taken"},
+      {.name = "momentum-by-mass",
+       .standard = "on",
+       .meaning = "let momentum decay by the share of the ranks' gradients that a round holds "
+                  "(SGD with momentum; other optimisers are left alone)"},
+      {.name = "window",
+       .standard = "8",
+       .meaning = "rounds a rank may lag behind before the others wait for it"},
+  };
+  own.insert(own.end(), common.begin(), common.end());
+  return own;
+}
+
+GradientOptions read_gradient_options(const Values& values) {
+  return {
+      .rounds = {.grace = values.grace("grace"), .window = values.whole("window", 1, kMostWindow)},
+      .anticipate = values.on("anticipate"),
+      .momentum_by_mass = values.on("momentum-by-mass")};
+}
+
+Gradients::Gradients(const Training& training, const GradientOptions& options)
+    : learner_(training.learner),
+      ranks_(training.world.size()),
+      options_(options),
+      rounds_(training.world, training.learner.size() + training.notes, options.rounds),
+      sums_(training.notes) {
+  notes_.resize(training.notes);
+}
+
+void Gradients::begin_step() {
+  if (options_.anticipate) learner_.anticipate(lag_);
+  learner_.write_gradient_to(rounds_.slot());
+}
+
+void Gradients::end_step(Duration /*computing*/) {
+  learner_.flush_gradient();
+  std::copy(notes_.begin(), notes_.end(), rounds_.slot() + learner_.size());
+  if (!carried_ || options_.rounds.late != carry()) base_ = seen_;
+  carried_ = true;
+  for (const Round<float>& round : rounds_.exchange()) apply(round);
+}
+
+void Gradients::finish() {
+  rounds_.finish([this](const Round<float>& round) { apply(round); });
+}
+
+void Gradients::apply(const Round<float>& round) {
+  const Receipt receipt = round.receipt();
+  const std::span<const float> values = round.mean();
+  const double mass = receipt.weight / ranks_;
+  // The last round may find nothing to take; and none is a step of the optimiser.
+  if (receipt.weight > 0) {
+    learner_.step(values.first(learner_.size()), options_.momentum_by_mass ? mass : 1);
+  }
+  seen_ = receipt.round;
+  if (receipt.included) {
+    note_lag(receipt.round - 1 - base_);
+    carried_ = false;
+  }
+  const double divisor =
+      options_.rounds.scale == Scale::contributors ? receipt.contributors.size() : ranks_;
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    sums_[i] = float(values[learner_.size() + i] * divisor);
+  }
+  learner_.exchanged({.number = before_ + receipt.round,
+                      .agreed = true,
+                      .notes = sums_,
+                      .contributors = int(receipt.contributors.size()),
+                      .mass = mass,
+                      .staleness = receipt.staleness,
+                      .dropped = receipt.drops,
+                      .included = receipt.included,
+                      .waited = receipt.waited,
+                      .waited_for = receipt.waited_for});
+  applied(receipt);
+}
+
+void Gradients::note_lag(std::uint64_t rounds) {
+  const double capped = std::min<double>(double(rounds), options_.rounds.window);
+  lag_ += kNewest * (capped - lag_);
+}
+
+StrategyState Gradients::save() const {
+  StrategyState state;
+  state.numbers = {{"rounds", double(before_ + seen_)}, {"lag", lag_}};
+  if (auto carried = rounds_.carried()) {
+    state.numbers["carried weight"] = carried->weight;
+    state.vectors["carried"] = std::move(carried->sum);
+  }
+  return state;
+}
+
+void Gradients::load(const StrategyState& state) {
+  before_ = std::uint64_t(state.numbers.at("rounds"));
+  lag_ = state.numbers.at("lag");
+  const auto carried = state.vectors.find("carried");
+  if (carried == state.vectors.end()) return;
+  rounds_.restore(carried->second, state.numbers.at("carried weight"));
+  carried_ = true;
+}
+
+}  // namespace syncopate::strategy

@@ -1,0 +1,60 @@
+// What all strategies that exchange gradients have in common: each step's gradient is written to
+// the board, and every round's mean is one step of the optimiser, the same on every rank. They
+// differ in when a round starts and what becomes of late gradients.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "strategy/registry.h"
+#include "syncopate/partial_allreduce.h"
+#include "syncopate/strategy.h"
+
+namespace syncopate::strategy {
+
+inline constexpr int kMostWindow = 1000;
+
+struct GradientOptions {
+  PartialOptions rounds;
+  bool anticipate = false;
+  bool momentum_by_mass = false;
+};
+
+/// The parameters that every relaxed gradient strategy has: its own first, then these.
+std::vector<ParameterDescription> with_gradient_parameters(std::vector<ParameterDescription> own);
+/// Their values; the trigger, the late policy and the scale are left to the strategy.
+GradientOptions read_gradient_options(const Values& values);
+
+class Gradients : public Strategy {
+ public:
+  Gradients(const Training& training, const GradientOptions& options);
+
+  void begin_step() override;
+  void end_step(Duration computing) override;
+  void finish() override;
+  StrategyState save() const override;
+  void load(const StrategyState& state) override;
+
+ protected:
+  int ranks() const { return ranks_; }
+  /// After each round.
+  virtual void applied(const Receipt& /*receipt*/) {}
+
+ private:
+  void apply(const Round<float>& round);
+  void note_lag(std::uint64_t rounds);
+
+  Learner& learner_;
+  int ranks_;
+  GradientOptions options_;
+  PartialAllreduce<float> rounds_;
+  std::uint64_t before_ = 0;  ///< Rounds of the runs that this one resumes.
+  std::uint64_t seen_ = 0;    ///< The last round that was applied.
+  std::uint64_t base_ = 0;    ///< What our oldest gradient on the board was computed after.
+  bool carried_ = false;      ///< Whether we have a gradient on the board.
+  double lag_ = 0;            ///< Rounds our gradients wait to be taken, a running mean.
+  std::vector<float> sums_;   ///< Of the notes, over ranks.
+};
+
+}  // namespace syncopate::strategy

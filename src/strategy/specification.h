@@ -1,0 +1,39 @@
+// A strategy as a user writes it, name[:value…][:key=value…], read against its description.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "syncopate/policy.h"
+#include "syncopate/strategy.h"
+
+namespace syncopate::strategy {
+
+/// The values of a strategy's parameters. What is out of range is refused by name, with what is
+/// allowed.
+class Values {
+ public:
+  /// Throws for a value too many, an unknown key, and for what must be given and is not.
+  Values(const StrategyDescription& description, std::string_view text);
+
+  int whole(const std::string& name, int low, int high) const;
+  /// 0 for "auto".
+  int whole_or_auto(const std::string& name, int low, int high) const;
+  double number(const std::string& name, double low, double high) const;
+  bool on(const std::string& name) const;
+  /// "off", "auto", a share of the median step time such as 0.2, or a duration such as 2ms.
+  Grace grace(const std::string& name) const;
+  /// Nothing for "auto".
+  std::optional<Duration> duration(const std::string& name) const;
+
+ private:
+  const std::string& text(const std::string& name) const { return values_.at(name); }
+  [[noreturn]] void refuse(const std::string& name, const std::string& allowed) const;
+
+  std::string strategy_;
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace syncopate::strategy

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <cmath>
+
+#include "strategy/registry.h"
+#include "syncopate/group_average.h"
+
+namespace syncopate::strategy {
+namespace {
+
+/// A local step, then the mean over this step's group; every so many steps over everyone.
+class Wagma final : public Strategy {
+ public:
+  Wagma(const Training& training, const GroupOptions& options)
+      : learner_(training.learner),
+        ranks_(training.world.size()),
+        average_(training.world, initial(training), options),
+        gradient_(learner_.size()),
+        gathered_(training.notes) {
+    notes_.resize(training.notes);
+    learner_.keep_weights_at(average_.weights());
+  }
+
+  void begin_step() override { learner_.write_gradient_to(gradient_.data()); }
+
+  void end_step(Duration /*computing*/) override {
+    learner_.flush_gradient();
+    learner_.step(gradient_, 1);
+    learner_.flush_weights();
+    // Means of groups would mix the notes as well; each publication says them anew.
+    for (std::size_t i = 0; i < notes_.size(); ++i) gathered_[i] += notes_[i];
+    std::copy(gathered_.begin(), gathered_.end(), average_.weights() + learner_.size());
+    const GroupReceipt receipt = average_.average();
+    learner_.keep_weights_at(average_.weights());
+    report(receipt);
+  }
+
+  void finish() override {
+    learner_.keep_weights_at(nullptr);
+    average_.leave();
+  }
+
+  StrategyState save() const override {
+    return {.numbers = {{"rounds", double(before_ + seen_)}}, .vectors = {}};
+  }
+  void load(const StrategyState& state) override {
+    before_ = std::uint64_t(state.numbers.at("rounds"));
+  }
+
+ private:
+  static std::vector<float> initial(const Training& training) {
+    std::vector<float> weights(training.learner.size() + training.notes);
+    training.learner.read_weights(std::span(weights).first(training.learner.size()));
+    return weights;
+  }
+
+  void report(const GroupReceipt& receipt) {
+    seen_ = receipt.step;
+    Exchange exchange{.number = before_ + seen_,
+                      .agreed = receipt.everyone,
+                      .contributors = receipt.members.size(),
+                      .mass = double(receipt.members.size()) / ranks_,
+                      .staleness = receipt.staleness,
+                      .included = receipt.included,
+                      .waited = receipt.waited,
+                      .waited_for = receipt.waited_for};
+    if (receipt.everyone) {
+      const float* means = average_.weights() + learner_.size();
+      for (std::size_t i = 0; i < gathered_.size(); ++i) {
+        gathered_[i] = means[i] * float(receipt.members.size());
+      }
+      exchange.notes = gathered_;
+    }
+    learner_.exchanged(exchange);
+    if (receipt.everyone) std::fill(gathered_.begin(), gathered_.end(), 0.0F);
+  }
+
+  Learner& learner_;
+  int ranks_;
+  GroupAverage<float> average_;
+  std::vector<float> gradient_;
+  std::vector<float> gathered_;  ///< Notes since everyone met.
+  std::uint64_t before_ = 0;     ///< Steps of the runs that this one resumes.
+  std::uint64_t seen_ = 0;
+};
+
+constexpr int kMostSynchronise = 200;
+
+}  // namespace
+
+const Entry& wagma() {
+  static const Entry entry{
+      {.name = "wagma",
+       .summary = "weights in rotating groups of S, started by the first; every TAU steps everyone",
+       .paper = "WAGMA-SGD, arXiv 2005.00124",
+       .parameters = {{.name = "S",
+                       .standard = "auto",
+                       .meaning = "ranks per group; auto: the square root of the ranks",
+                       .by_place = true},
+                      {.name = "TAU",
+                       .standard = "10",
+                       .meaning = "steps between two averages of everyone",
+                       .by_place = true},
+                      {.name = "grace",
+                       .standard = "off",
+                       .meaning = "how long a group waits for its members: off, auto, a share of "
+                                  "the median step time such as 0.2, or a duration"},
+                      {.name = "rotate",
+                       .standard = "on",
+                       .meaning = "off keeps the groups of the first step"}}},
+      [](const Values& values, int ranks) -> Maker {
+        GroupOptions options{.group_size = values.whole_or_auto("S", 1, ranks),
+                             .synchronise_every = values.whole("TAU", 1, kMostSynchronise),
+                             .rotate = values.on("rotate"),
+                             .grace = values.grace("grace")};
+        return [options](const Training& training) {
+          GroupOptions seeded = options;
+          seeded.seed = training.seed;
+          return std::make_unique<Wagma>(training, seeded);
+        };
+      }};
+  return entry;
+}
+
+}  // namespace syncopate::strategy
