@@ -291,7 +291,8 @@ Reduction::Outcome GroupBoard::help(const Gathering& where) {
                 .attempt = &record(where).attempt,
                 .attempt_value = now.pack(),
                 .terms = terms_,
-                .scale = 1,
+                // The mean: a sum of weights may be more than sixteen bits can hold.
+                .scale = 1 / header.weight,
                 .header = &header,
                 .contributors = contributors_,
                 .reporters = nobody_};

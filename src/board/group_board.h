@@ -8,7 +8,7 @@
 //            when looked at again, confirmed. A publication that is proposed or confirmed in an
 //            unfinished round is not overwritten by its owner: owner and helper each write their
 //            own word before they read the other's, so one of them always notices.
-//   reduce   chunks of the buffer are claimed and written (Reduction)
+//   reduce   chunks of the mean are claimed and written to the buffer (Reduction)
 //   publish  the record's done word gets the buffer
 #pragma once
 

@@ -266,13 +266,13 @@ GroupReceipt GroupExchange::finish(void* out) {
 }
 
 void GroupExchange::merge(void* out, int buffer) {
+  const bool included = board_.own_lag(where_.step) == 0;
   const double members = board_.results().header(buffer).weight;
   const std::array<board::Term, 2> terms = {
-      board::Term{.values = board_.results().values(buffer), .weight = 1},
+      board::Term{.values = board_.results().values(buffer), .weight = included ? 1 : members},
       board::Term{.values = board_.slot(board_.published_slot(roster_.rank())), .weight = 1}};
-  const bool included = board_.own_lag(where_.step) == 0;
   board::weighted_sum(type_, elements_, {terms.data(), included ? std::size_t{1} : 2},
-                      1 / (included ? members : members + 1), out);
+                      included ? 1 : 1 / (members + 1), out);
 }
 
 GroupReceipt GroupExchange::receipt(int buffer) const {

@@ -262,5 +262,26 @@ TEST(GroupTurns, TwoCollectivesDoNotDisturbEachOther) {
   });
 }
 
+TEST(GroupTurns, OfSixteenBitsMayHaveASumThatDoesNotFit) {
+  Common<std::atomic<int>> through;
+  run(crew_of_this_program(), 8, [&](World& world) {
+    const std::vector<float16> large(kElements, float16(30000.0F));
+    GroupAverage<float16> weights(world, std::span<const float16>(large),
+                                  {.group_size = 4, .synchronise_every = 2});
+    const auto expect_the_same = [&] {
+      for (std::size_t e = 0; e < kElements; ++e) EXPECT_EQ(float(weights.weights()[e]), 30000.0F);
+    };
+    const bool last = world.rank() == 0;
+    while (last && *through < 7) std::this_thread::yield();
+    const bool included = weights.average().included;
+    EXPECT_FALSE(last && included) << "the case of a late rank was not tested";
+    expect_the_same();
+    ++*through;
+    EXPECT_TRUE(weights.average().everyone);
+    expect_the_same();
+    world.barrier();
+  });
+}
+
 }  // namespace
 }  // namespace syncopate::testing

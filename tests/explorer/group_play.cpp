@@ -145,7 +145,8 @@ void GroupPlay::note_result(int step, int group, int buffer) {
   const GroupBoard& board = exchanges_[0]->board();
   const board::Reduction& results = board.results();
   round.members = results.contributors(buffer)[0];
-  std::memcpy(round.sum.data(), results.values(buffer), plan_->elements * sizeof(double));
+  std::memcpy(round.mean.data(), results.values(buffer), plan_->elements * sizeof(double));
+  const int count = std::popcount(round.members);
   const Ranks scheduled = members_of(step, group);
   if ((round.members & ~scheduled) != 0) fail("somebody of another group" + where);
   if ((round.members & round.gone) != 0) fail("somebody who was gone before it began" + where);
@@ -155,7 +156,8 @@ void GroupPlay::note_result(int step, int group, int buffer) {
     const int newest = std::min(step, static_cast<int>(board.published_step(rank)));
     int used = newest;
     const auto digit = [&](std::size_t e) {
-      return std::fmod(std::floor(round.sum[e] / std::pow(kBase, rank)), kBase);
+      const double sum = std::round(round.mean[e] * count);
+      return std::fmod(std::floor(sum / std::pow(kBase, rank)), kBase);
     };
     while (used >= 0 && value(rank, used, 0) != digit(0) * std::pow(kBase, rank)) --used;
     round.used[rank] = used;
@@ -169,11 +171,11 @@ void GroupPlay::note_result(int step, int group, int buffer) {
     for (int rank = 0; rank < plan_->ranks; ++rank) {
       if ((round.members & bit(rank)) != 0) expected += value(rank, round.used[rank], e);
     }
-    if (expected != round.sum[e])
+    if (expected * (1.0 / count) != round.mean[e])
       fail("element " + std::to_string(e) + " is torn or mixed" + where);
   }
   const board::ResultHeader& header = results.header(buffer);
-  if (header.weight != std::popcount(round.members)) fail("wrong number of members" + where);
+  if (header.weight != count) fail("wrong number of members" + where);
   if (header.staleness != round.staleness) fail("wrong staleness" + where);
   if (header.round != static_cast<std::uint64_t>(step)) fail("wrong number" + where);
 }
@@ -272,16 +274,19 @@ void GroupPlay::check(int rank, const GroupReceipt& receipt, const double* weigh
       fail("rank " + std::to_string(other) + " is not named as dead in the receipt" + where);
     }
   }
-  Values own{};
-  Values expected{};
-  for (std::size_t e = 0; e < plan_->elements; ++e) own[e] = value(rank, step, e);
-  const std::array<board::Term, 2> terms = {board::Term{.values = round.sum.data(), .weight = 1},
-                                            board::Term{.values = own.data(), .weight = 1}};
-  board::weighted_sum(DataType::float64, plan_->elements,
-                      {terms.data(), included ? std::size_t{1} : 2},
-                      1.0 / (std::popcount(round.members) + (included ? 0 : 1)), expected.data());
+  Values expected = round.mean;
+  if (!included) {
+    Values own{};
+    for (std::size_t e = 0; e < plan_->elements; ++e) own[e] = value(rank, step, e);
+    const double count = std::popcount(round.members);
+    const std::array<board::Term, 2> terms = {
+        board::Term{.values = round.mean.data(), .weight = count},
+        board::Term{.values = own.data(), .weight = 1}};
+    board::weighted_sum(DataType::float64, plan_->elements, terms, 1 / (count + 1),
+                        expected.data());
+  }
   if (!std::equal(weights, weights + plan_->elements, expected.begin())) {
-    fail("not the mean of the sum: weights" + where);
+    fail("not the mean: weights" + where);
   }
 }
 

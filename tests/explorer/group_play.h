@@ -41,7 +41,7 @@ class GroupPlay final : private Machine::Observer {
     Ranks gone = 0;                        ///< Known to be dead, or left, at that time.
     Ranks members = 0;
     std::array<int, kMostRanks> used{};
-    Values sum{};
+    Values mean{};
     std::uint64_t staleness = 0;
   };
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "board/kernel.h"
 #include "round/groups.h"
 #include "support/common.h"
 #include "support/processes.h"
@@ -118,8 +119,8 @@ void check(const GroupReceipt& receipt, const double* weights) {
     members.clear();
     for (int rank = 0; rank < self.world->ranks; ++rank) members.push_back(rank);
   }
-  double parts = receipt.members.size();
-  if (!receipt.included) ++parts;
+  const double count = receipt.members.size();
+  const double parts = receipt.included ? count : count + 1;
   std::uint64_t print = 1;
   std::uint64_t staleness = 0;
   std::vector<double> expected(kElements);
@@ -149,8 +150,12 @@ void check(const GroupReceipt& receipt, const double* weights) {
   EXPECT_EQ(receipt.staleness, staleness);
   EXPECT_LE(receipt.staleness, static_cast<std::uint64_t>(options.window));
   for (std::size_t e = 0; e < kElements; ++e) {
-    if (!receipt.included) expected[e] += value(self.rank, step, e);
-    EXPECT_EQ(weights[e], expected[e] * (1 / parts)) << "step " << step << ", element " << e;
+    const double mean = expected[e] * (1 / count);
+    const double own = value(self.rank, step, e);
+    const board::Term late[] = {{.values = &mean, .weight = count}, {.values = &own, .weight = 1}};
+    double merged = mean;
+    if (!receipt.included) board::weighted_sum(DataType::float64, 1, late, 1 / parts, &merged);
+    EXPECT_EQ(weights[e], merged) << "step " << step << ", element " << e;
   }
   std::uint64_t known = 0;
   if (!self.book->used[step][members.front()].compare_exchange_strong(known, print)) {
