@@ -43,14 +43,7 @@ GroupReceipt average(GroupExchange& exchange) {
 }
 
 GroupReceipt average(GroupExchange& exchange, void* values, std::size_t elements) {
-  if (elements != exchange.elements() || (values == nullptr && elements > 0)) {
-    throw Error(ErrorCode::invalid_argument,
-                values == nullptr
-                    ? std::string("the buffer to average is null")
-                    : "the buffer to average has " + std::to_string(elements) +
-                          " elements and the collective " + std::to_string(exchange.elements()),
-                "Give a buffer of " + std::to_string(exchange.elements()) + " elements");
-  }
+  check_buffer("to average", values, elements, exchange.elements());
   void* slot = exchange.weights();
   if (elements > 0) std::memcpy(slot, values, elements * size_of(exchange.type()));
   exchange.publish();

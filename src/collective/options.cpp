@@ -51,6 +51,17 @@ void check_elements(std::size_t elements) {
          "Give at most " + std::to_string(kMostElements));
 }
 
+void check_buffer(const char* purpose, const void* values, std::size_t given,
+                  std::size_t elements) {
+  const bool null = values == nullptr && given > 0;
+  if (given == elements && !null) return;
+  refuse(std::string("the buffer ") + purpose +
+             (null ? " is null"
+                   : " has " + std::to_string(given) + " elements and the collective " +
+                         std::to_string(elements)),
+         "Give a buffer of " + std::to_string(elements) + " elements");
+}
+
 void check(const PartialOptions& options, int ranks) {
   check(options.trigger, ranks);
   check(options.grace);

@@ -12,6 +12,8 @@ namespace syncopate::detail {
 
 /// Throw Error(invalid_argument) that says what was wrong and what is allowed.
 void check_elements(std::size_t elements);
+/// A buffer has `given` elements and is, say, "to deposit".
+void check_buffer(const char* purpose, const void* values, std::size_t given, std::size_t elements);
 void check(const PartialOptions& options, int ranks);
 void check(const GroupOptions& options, int ranks);
 

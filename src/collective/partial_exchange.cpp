@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "collective/options.h"
 #include "syncopate/error.h"
 
 namespace syncopate::detail {
@@ -104,25 +105,15 @@ void PartialExchange::deposit_slot(double weight, Then then) {
   end_deposit(then, board_.deposit(writing_, weight, delivered_, arrived_at_));
 }
 
-void PartialExchange::check_buffer(const void* values, std::size_t elements) const {
-  if (elements == elements_ && (values != nullptr || elements == 0)) return;
-  const bool null = values == nullptr && elements > 0;
-  throw Error(ErrorCode::invalid_argument,
-              null ? std::string("the buffer to deposit is null")
-                   : "the buffer to deposit has " + std::to_string(elements) +
-                         " elements and the collective " + std::to_string(elements_),
-              "Give a buffer of " + std::to_string(elements_) + " elements");
-}
-
 void PartialExchange::deposit(const void* values, std::size_t elements, double weight, Then then) {
-  check_buffer(values, elements);
+  check_buffer("to deposit", values, elements, elements_);
   void* slot = writable_slot();
   if (elements > 0) std::memcpy(slot, values, elements * size_of(type_));
   deposit_slot(weight, then);
 }
 
 void PartialExchange::restore(const void* sum, std::size_t elements, double weight) {
-  check_buffer(sum, elements);
+  check_buffer("to restore", sum, elements, elements_);
   void* slot = writable_slot();
   if (elements > 0) std::memcpy(slot, sum, elements * size_of(type_));
   begin_deposit(weight, Then::go_on);
@@ -285,8 +276,8 @@ std::uint64_t PartialExchange::await() {
       now = host_.now();
       continue;
     }
-    now = lookout_.wait(board_.event(), news,
-                        std::min({again_at, deadline, now + kInspectionEvery}));
+    now =
+        lookout_.wait(board_.event(), news, std::min({again_at, deadline, now + kInspectionEvery}));
     if (board_.event().read() == news) inspect(now);
   }
   set_waiting(false);

@@ -69,7 +69,6 @@ class PartialExchange {
   };
 
   void check_open() const;
-  void check_buffer(const void* values, std::size_t elements) const;
   void begin_deposit(double weight, Then then);
   void end_deposit(Then then, board::PartialBoard::Put put);
   void offer();

@@ -159,7 +159,8 @@ TEST_F(BadDeposits, WithAWrongBufferAreRefused) {
   expect_refused(kInvalid, {"null", "3 elements"}, [&] {
     rounds.exchange(std::span<const float>(static_cast<const float*>(nullptr), 3));
   });
-  expect_refused(kInvalid, {"3 elements"}, [&] { rounds.exchange(std::vector<float>{}); });
+  expect_refused(kInvalid, {"0 elements", "3"}, [&] { rounds.exchange(std::vector<float>{}); });
+  expect_refused(kInvalid, {"0 elements", "3"}, [&] { rounds.start(std::span<const float>()); });
   expect_usable(world_);
 }
 

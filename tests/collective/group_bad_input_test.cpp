@@ -108,6 +108,7 @@ TEST_F(BadAverages, OfAWrongBufferAreRefused) {
   expect_refused(kInvalid, {"4 elements", "3"}, [&] { weights.average(four); });
   expect_refused(kInvalid, {"2 elements", "3"},
                  [&] { weights.average(std::span<float>(four).first(2)); });
+  expect_refused(kInvalid, {"0 elements", "3"}, [&] { weights.average(std::span<float>()); });
   expect_refused(kInvalid, {"null"},
                  [&] { weights.average(std::span<float>(static_cast<float*>(nullptr), 3)); });
   EXPECT_EQ(weights.average().step, 1U) << "something was published all the same";
