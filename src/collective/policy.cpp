@@ -1,56 +1,29 @@
 // Policies as text, both ways: what `parse` reads, `to_string` writes.
 #include "syncopate/policy.h"
 
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 
+#include "collective/durations.h"
 #include "syncopate/error.h"
 
 namespace syncopate {
 namespace {
 
 using namespace std::chrono_literals;
+using detail::duration;
+using detail::number;
+using detail::shortest;
 
 [[noreturn]] void refuse(const char* what, std::string_view text, const char* allowed) {
   throw Error(ErrorCode::invalid_argument, "\"" + std::string(text) + "\" is not a " + what,
               std::string("Use ") + allowed);
 }
 
-template <typename Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// The part of `text` after `prefix`, if it starts with it.
 std::optional<std::string_view> after(std::string_view prefix, std::string_view text) {
   if (!text.starts_with(prefix)) return std::nullopt;
   return text.substr(prefix.size());
-}
-
-std::optional<Duration> duration(std::string_view text) {
-  constexpr struct {
-    std::string_view suffix;
-    double nanoseconds;
-  } kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-  for (const auto& unit : kUnits) {
-    if (!text.ends_with(unit.suffix)) continue;
-    const auto value = number<double>(text.substr(0, text.size() - unit.suffix.size()));
-    if (!value || !(*value >= 0 && *value * unit.nanoseconds < 1e18)) continue;
-    return Duration(std::llround(*value * unit.nanoseconds));
-  }
-  return std::nullopt;
-}
-
-/// As many digits as it takes to read the same number back.
-std::string shortest(double value) {
-  char text[32];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
-  return {text, end};
 }
 
 }  // namespace
