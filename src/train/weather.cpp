@@ -1,0 +1,148 @@
+#include "train/weather.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "collective/durations.h"
+#include "round/trigger.h"
+#include "syncopate/error.h"
+
+namespace syncopate::train {
+namespace {
+
+using detail::duration;
+
+/// Longer than any run; a few of them can be added.
+constexpr Duration kLongest = std::chrono::hours(24 * 365);
+
+[[noreturn]] void refuse(const std::string& what_happened, const std::string& what_to_do) {
+  throw Error(ErrorCode::invalid_argument, what_happened, what_to_do);
+}
+
+std::string quoted(std::string_view text) { return std::string("\"").append(text) + "\""; }
+
+std::string_view trimmed(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  line = line.substr(0, line.find('#'));
+  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+  return line.substr(0, line.find_last_not_of(kBlanks) + 1);
+}
+
+std::vector<Duration> read_times(const std::string& file) {
+  errno = 0;
+  std::ifstream stream(file);
+  std::vector<Duration> times;
+  std::string line;
+  for (int at = 1; std::getline(stream, line); ++at) {
+    const std::string_view text = trimmed(line);
+    if (text.empty()) continue;
+    auto time = duration(text);
+    if (!time) time = duration(std::string(text) + "ms");
+    if (!time) {
+      refuse(file + ":" + std::to_string(at) + ": " + quoted(text) + " is not a step time",
+             "Write one time per line, in milliseconds or with a unit, such as 12.5 or 900us");
+    }
+    times.push_back(*time);
+  }
+  if (!stream.eof()) {
+    refuse("The trace " + quoted(file) + " cannot be read: " + std::strerror(errno),
+           "Name a text file with one step time per line");
+  }
+  if (times.empty()) {
+    refuse("The trace " + quoted(file) + " has no step times", "Write one time per line");
+  }
+  return times;
+}
+
+Duration capped(double nanoseconds) {
+  return Duration(std::llround(std::min(nanoseconds, static_cast<double>(kLongest.count()))));
+}
+
+/// Above 0 and below 1.
+double fraction(std::uint64_t random) {
+  return (static_cast<double>(random >> 12) + 0.5) * 0x1p-52;
+}
+
+/// Drawn from the standard normal distribution (Box and Muller).
+double normal(std::uint64_t random) {
+  const double turn = 2 * std::numbers::pi * fraction(round::mix(random, 0));
+  return std::sqrt(-2 * std::log(fraction(random))) * std::cos(turn);
+}
+
+void check(const Imbalance& imbalance, int ranks) {
+  if (const auto* random = std::get_if<Imbalance::Random>(&imbalance.form)) {
+    if (random->ranks <= ranks) return;
+    refuse("The imbalance " + quoted(to_string(imbalance)) + " delays " +
+               std::to_string(random->ranks) + " ranks in each step, but there are only " +
+               std::to_string(ranks),
+           "Delay at most " + std::to_string(ranks));
+  }
+  if (const auto* persistent = std::get_if<Imbalance::Persistent>(&imbalance.form)) {
+    for (const auto& slow : persistent->slow) {
+      if (slow.rank < ranks) continue;
+      refuse("The imbalance " + quoted(to_string(imbalance)) + " slows rank " +
+                 std::to_string(slow.rank) + ", but there are only " + std::to_string(ranks),
+             "Name ranks from 0 to " + std::to_string(ranks - 1));
+    }
+  }
+}
+
+}  // namespace
+
+Weather::Weather(Imbalance imbalance, int ranks, int rank, std::uint64_t seed)
+    // The seed is mixed once more, because a trainer draws other things from the same one.
+    : imbalance_(std::move(imbalance)),
+      ranks_(ranks),
+      rank_(rank),
+      seed_(round::mix(seed, 0x77656174686572)) {
+  check(imbalance_, ranks);
+  if (const auto* trace = std::get_if<Imbalance::Trace>(&imbalance_.form)) {
+    trace_ = read_times(trace->file);
+  }
+}
+
+bool Weather::is_struck(std::uint64_t step, int struck) const {
+  // Every rank draws a lot for every other; the lowest are struck. Ties go to the lower rank.
+  const std::uint64_t mine = round::mix(seed_, step, rank_);
+  int lower = 0;
+  for (int other = 0; other < ranks_; ++other) {
+    const std::uint64_t lot = round::mix(seed_, step, other);
+    if (lot < mine || (lot == mine && other < rank_)) ++lower;
+  }
+  return lower < struck;
+}
+
+Duration Weather::length(std::uint64_t step, Duration undisturbed) const {
+  if (const auto* random = std::get_if<Imbalance::Random>(&imbalance_.form)) {
+    return is_struck(step, random->ranks) ? undisturbed + random->delay : undisturbed;
+  }
+  if (const auto* shift = std::get_if<Imbalance::Shift>(&imbalance_.form)) {
+    const int place = static_cast<int>((step % ranks_ + rank_) % ranks_);
+    const Duration range = shift->most - shift->least;
+    const int gaps = std::max(1, ranks_ - 1);
+    return undisturbed + shift->least + detail::share(range, place, gaps);
+  }
+  if (const auto* persistent = std::get_if<Imbalance::Persistent>(&imbalance_.form)) {
+    for (const auto& slow : persistent->slow) {
+      if (slow.rank == rank_) return capped(slow.factor * static_cast<double>(undisturbed.count()));
+    }
+  }
+  if (const auto* lognormal = std::get_if<Imbalance::Lognormal>(&imbalance_.form)) {
+    const double stretch = std::exp(lognormal->sigma * normal(round::mix(seed_, step, rank_)));
+    return std::max(undisturbed, capped(stretch * static_cast<double>(lognormal->median.count())));
+  }
+  if (!trace_.empty()) {
+    const std::size_t start = trace_.size() * rank_ / ranks_;
+    return std::max(undisturbed, trace_[(start + step % trace_.size()) % trace_.size()]);
+  }
+  return undisturbed;
+}
+
+}  // namespace syncopate::train

@@ -1,0 +1,33 @@
+// What an imbalance does to the steps of one rank. It depends on the seed, the rank and the step
+// alone, so that every strategy meets the same weather.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "syncopate/policy.h"
+#include "train/imbalance.h"
+
+namespace syncopate::train {
+
+class Weather {
+ public:
+  /// Throws Error if the imbalance does not suit so many ranks or its file cannot be read, on
+  /// every rank alike: whoever starts ranks makes one first, to find out.
+  Weather(Imbalance imbalance, int ranks, int rank, std::uint64_t seed);
+
+  /// How long step number `step` of this rank lasts (it counts its own, from 0) if it takes
+  /// `undisturbed` without the imbalance.
+  Duration length(std::uint64_t step, Duration undisturbed) const;
+
+ private:
+  bool is_struck(std::uint64_t step, int struck) const;
+
+  Imbalance imbalance_;
+  int ranks_;
+  int rank_;
+  std::uint64_t seed_;
+  std::vector<Duration> trace_;
+};
+
+}  // namespace syncopate::train
