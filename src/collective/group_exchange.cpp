@@ -212,13 +212,17 @@ void GroupExchange::await_result() {
   waited_ = Duration(now - began);
 }
 
+bool GroupExchange::awaits(int rank) const {
+  if (!board_.counts(rank)) return false;
+  if (blocked_) return board_.seen(rank) + options_.window < where_.step;
+  return std::binary_search(members_.begin(), members_.end(), rank) &&
+         board_.published_step(rank) < where_.step;
+}
+
 int GroupExchange::whom_we_wait_for() const {
   int found = -1;
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    const bool guilty = blocked_ ? board_.seen(rank) + options_.window < where_.step
-                                 : std::binary_search(members_.begin(), members_.end(), rank) &&
-                                       board_.published_step(rank) < where_.step;
-    if (board_.counts(rank) && guilty) found = rank;
+    if (awaits(rank)) found = rank;
   }
   return found;
 }
@@ -297,17 +301,32 @@ void GroupExchange::leave() {
   board_.leave();
 }
 
-std::string GroupExchange::blame() const {
-  std::string names;
-  for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    const bool member = std::find(members_.begin(), members_.end(), rank) != members_.end();
-    const bool lags = board_.counts(rank) && board_.seen(rank) + options_.window < where_.step;
-    const bool missing = member && board_.counts(rank) && board_.published_step(rank) < where_.step;
-    const bool holds = board_.results().holds_chunk(board_.attempt(where_).buffer, rank);
-    if (rank == roster_.rank() || !(blocked_ ? lags : missing || holds)) continue;
-    names += (names.empty() ? "" : ", ") + roster_.describe(rank);
+bool GroupExchange::holds_up(int rank) const {
+  const auto holds_chunk = [&](const board::Gathering& where) {
+    const board::AttemptWord attempt = board_.attempt(where);
+    return attempt.round == where.step && board_.results().holds_chunk(attempt.buffer, rank);
+  };
+  if (board_.result(where_) < 0) return awaits(rank) || (!blocked_ && holds_chunk(where_));
+  // Our round is done; what we lack is a slot that no round of those ahead of us reads.
+  for (std::uint64_t step = where_.step + 1; step <= where_.step + options_.window; ++step) {
+    if (holds_chunk({.step = step, .group = group_at(step)})) return true;
   }
-  return names.empty() ? "its group" : names;
+  return false;
+}
+
+std::string GroupExchange::blame() const {
+  const auto names_of = [&](auto&& guilty) {
+    std::string names;
+    for (int rank = 0; rank < roster_.ranks(); ++rank) {
+      if (rank == roster_.rank() || !guilty(rank)) continue;
+      names += (names.empty() ? "" : ", ") + roster_.describe(rank);
+    }
+    return names;
+  };
+  std::string names = names_of([&](int rank) { return holds_up(rank); });
+  // Whoever it was has just moved on: it was one of these.
+  if (names.empty()) names = names_of([&](int rank) { return board_.counts(rank); });
+  return names;
 }
 
 }  // namespace syncopate::detail

@@ -60,12 +60,16 @@ class GroupExchange {
   board::Time progress(board::Time now);
   board::Time overcome_stall(board::Time now);
   void await_result();
+  /// Whether the round of this step waits for `rank` to come.
+  bool awaits(int rank) const;
   int whom_we_wait_for() const;
   int await_free_slot();
   void check_deadline(board::Time began, board::Time now) const;
   void pause(board::Event& event, std::uint64_t news, board::Time until, board::Time began);
   void merge(void* out, int buffer);
   GroupReceipt receipt(int buffer) const;
+  /// Whether `rank` keeps this one from the end of its step.
+  bool holds_up(int rank) const;
   std::string blame() const;
 
   std::shared_ptr<void> kept_;  ///< First, to go last: the memory and the world.

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "collective/group_exchange.h"
 #include "explorer/random.h"
 #include "explorer/schedulers.h"
 #include "support/stage.h"
+#include "syncopate/error.h"
 
 namespace syncopate::testing {
 namespace {
@@ -29,18 +31,19 @@ class Pins final : private Machine::Observer {
   static constexpr int kRanks = 8;
   static constexpr std::size_t kElements = 3;
 
-  /// When rank 0 was through, on the machine's clock.
-  Time play(Step stop_at) {
+  /// When rank 0 was through, on the machine's clock. It waits no longer than `timeout`, once.
+  Time play(Step stop_at, Duration timeout = kTimeout) {
     stop_at_ = stop_at;
+    timeout_of_rank_0_ = timeout;
     const GroupOptions options{.group_size = 2, .synchronise_every = 0, .window = 8};
     stage_.set(kRanks);
     const std::vector<double> initial(kElements, 0);
     exchanges_ = stage_.make<GroupExchange>(
         GroupExchange::shape(kElements, DataType::float64, kRanks, options).bytes(),
         [&](int rank, std::byte* memory) {
-          return std::make_unique<GroupExchange>(stage_.roster(rank), stage_.host(rank), kTimeout,
-                                                 memory, kElements, DataType::float64,
-                                                 initial.data(), options);
+          return std::make_unique<GroupExchange>(
+              stage_.roster(rank), stage_.host(rank), rank == 0 ? timeout_of_rank_0_ : kTimeout,
+              memory, kElements, DataType::float64, initial.data(), options);
         });
     stage_.machine().observe(this);
     stage_.machine().limit_steps(1'000'000);
@@ -55,6 +58,8 @@ class Pins final : private Machine::Observer {
     return through_;
   }
   int stopped() const { return stopped_; }
+  /// What rank 0 said when its time was up.
+  const std::string& complaint() const { return complaint_; }
 
  private:
   void look(int rank, Step at) override {
@@ -77,7 +82,13 @@ class Pins final : private Machine::Observer {
     auto* weights = static_cast<double*>(exchanges_[rank]->weights());
     std::fill_n(weights, kElements, step_[rank]);
     exchanges_[rank]->publish();
-    exchanges_[rank]->finish(nullptr);
+    try {
+      exchanges_[rank]->finish(nullptr);
+    } catch (const Error& error) {
+      complaint_ = error.what();
+      timeout_of_rank_0_ = kTimeout;
+      exchanges_[rank]->finish(nullptr);
+    }
   }
 
   void act(int rank) {
@@ -105,6 +116,8 @@ class Pins final : private Machine::Observer {
   int turn_ = 0;
   int stopped_ = 0;
   Time through_ = 0;
+  Duration timeout_of_rank_0_{0};
+  std::string complaint_;
 };
 
 TEST(PinnedSlots, DoNotMakeTheirOwnerWaitForStoppedRanks) {
@@ -114,7 +127,17 @@ TEST(PinnedSlots, DoNotMakeTheirOwnerWaitForStoppedRanks) {
     const Time through = pins.play(step);
     EXPECT_EQ(pins.stopped(), 3) << "the case tests nothing";
     EXPECT_LT(through, kStop / 10) << "rank 0 waited for those who were stopped";
+    EXPECT_EQ(pins.complaint(), "");
   }
+}
+
+TEST(PinnedSlots, AreBlamedOnTheRanksThatReadThemIfTimeIsUpFirst) {
+  Pins pins;
+  pins.play(Step::reduce, Duration(detail::kPatience / 2));
+  EXPECT_EQ(pins.stopped(), 3) << "the case tests nothing";
+  EXPECT_NE(pins.complaint().find("for rank 1 (stopped), rank 2 (stopped), rank 4 (stopped) in"),
+            std::string::npos)
+      << pins.complaint();
 }
 
 }  // namespace
