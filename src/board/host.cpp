@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,6 +49,20 @@ ProcessStatus read_status(std::uint32_t pid) {
   return status;
 }
 
+/// cgroup v2, then v1.
+int read_quota() {
+  double quota = 0;
+  double period = 0;
+  std::string first;
+  if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> first >> period && first != "max") {
+    quota = std::atof(first.c_str());
+  } else if (std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); v1 >> quota) {
+    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
+  }
+  if (quota <= 0 || period <= 0) return INT_MAX;
+  return std::max(1, static_cast<int>(std::lround(quota / period)));
+}
+
 class ThreadHost : public Host {
  public:
   Time now() override {
@@ -74,6 +89,17 @@ class ThreadHost : public Host {
 
   Eagerness eagerness(bool oversubscribed) const override {
     return oversubscribed ? kOversubscribed : kOnFreeCores;
+  }
+
+  Cores cores() const override {
+    static const int quota = read_quota();  // A container's limits do not change under way.
+    Cores cores{.quota = quota};
+    cpu_set_t mask;
+    if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
+    for (int core = 0; core < Cores::kMost; ++core) {
+      if (CPU_ISSET(core, &mask)) cores.mask[core / 64] |= std::uint64_t{1} << (core % 64);
+    }
+    return cores;
   }
 };
 
@@ -125,20 +151,6 @@ class ProcessHost final : public ThreadHost {
   std::vector<Watch> watches_;
 };
 
-/// cgroup v2, then v1.
-int read_quota() {
-  double quota = 0;
-  double period = 0;
-  std::string first;
-  if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> first >> period && first != "max") {
-    quota = std::atof(first.c_str());
-  } else if (std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); v1 >> quota) {
-    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
-  }
-  if (quota <= 0 || period <= 0) return INT_MAX;
-  return std::max(1, static_cast<int>(std::lround(quota / period)));
-}
-
 }  // namespace
 
 std::unique_ptr<Host> make_process_host(int ranks) { return std::make_unique<ProcessHost>(ranks); }
@@ -148,11 +160,6 @@ std::unique_ptr<Host> make_thread_host() { return std::make_unique<ThreadHost>()
 ProcessId this_process() {
   const auto pid = static_cast<std::uint32_t>(getpid());
   return {.pid = pid, .started = read_status(pid).started};
-}
-
-int quota_cores() {
-  static const int cores = read_quota();  // A container's limits do not change under way.
-  return cores;
 }
 
 }  // namespace syncopate::board

@@ -2,7 +2,9 @@
 // of who is alive. The real one asks the kernel; tests have one with a clock of its own.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <climits>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,6 +32,14 @@ struct Eagerness {
   Duration alone{0};  ///< How much of it without offering the core to others.
 };
 
+struct Cores {
+  static constexpr int kMost = 1024;
+  using Mask = std::array<std::uint64_t, kMost / 64>;
+
+  Mask mask{};          ///< Those that this process may run on, as bits.
+  int quota = INT_MAX;  ///< How many at once a container's quota allows its processes together.
+};
+
 class Host {
  public:
   virtual ~Host() = default;
@@ -44,6 +54,7 @@ class Host {
   /// "pid 4711, stopped", for messages.
   virtual std::string describe(const ProcessId& process) = 0;
   virtual Eagerness eagerness(bool oversubscribed) const = 0;
+  virtual Cores cores() const = 0;
 };
 
 std::unique_ptr<Host> make_process_host(int ranks);
@@ -51,8 +62,5 @@ std::unique_ptr<Host> make_process_host(int ranks);
 std::unique_ptr<Host> make_thread_host();
 
 ProcessId this_process();
-
-/// Cores that a container's quota allows at once; a large number without a quota.
-int quota_cores();
 
 }  // namespace syncopate::board

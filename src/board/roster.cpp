@@ -1,7 +1,5 @@
 #include "board/roster.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -16,17 +14,6 @@ constexpr std::uint64_t kMagic = 0x4574'6170'6f63'6e79;  // "yncopatE", little-e
 constexpr std::uint32_t kVersion = 1;
 /// How often a waiting rank looks after the others while nothing happens.
 constexpr Time kRoundsOfInspection = 20'000'000;
-
-/// The cores this process may run on, as bits.
-std::array<std::uint64_t, Roster::kMaskWords> own_cores() {
-  std::array<std::uint64_t, Roster::kMaskWords> words{};
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return words;
-  for (int core = 0; core < Roster::kMaskWords * 64; ++core) {
-    if (CPU_ISSET(core, &mask)) words[core / 64] |= std::uint64_t{1} << (core % 64);
-  }
-  return words;
-}
 
 }  // namespace
 
@@ -73,7 +60,7 @@ void Roster::join(const ProcessId& process) {
         "Make one World per rank, and start each rank once");
   }
   seat.started.store(process.started);
-  seat.cores = own_cores();
+  seat.cores = host_.cores().mask;
   set_life(rank_, Life::absent, Life::present);
 }
 
@@ -200,16 +187,18 @@ const Proposal* Roster::disagreement(int rank) const {
 
 int Roster::cores() const {
   if (cores_ > 0) return cores_;
-  std::array<std::uint64_t, kMaskWords> together{};
+  Cores::Mask together{};
   bool complete = true;
   for (int rank = 0; rank < ranks_; ++rank) {
     complete = complete && life(rank) != Life::absent;
     if (life(rank) != Life::present) continue;
-    for (int word = 0; word < kMaskWords; ++word) together[word] |= seats_[rank].cores[word];
+    for (std::size_t word = 0; word < together.size(); ++word) {
+      together[word] |= seats_[rank].cores[word];
+    }
   }
   int count = 0;
   for (const std::uint64_t word : together) count += std::popcount(word);
-  count = std::clamp(count, 1, quota_cores());
+  count = std::clamp(count, 1, host_.cores().quota);
   if (complete) cores_ = count;
   return count;
 }

@@ -73,8 +73,6 @@ class Roster {
   /// Cores that the present ranks may run on, together.
   int cores() const;
 
-  static constexpr int kMaskWords = 16;
-
  private:
   struct Header {
     std::uint64_t magic;
@@ -89,7 +87,7 @@ class Roster {
     std::uint64_t digests[2];        ///< Of the proposals: equal for equal words.
     /// Alternating, so that a rank one collective ahead does not overwrite what others compare.
     Proposal proposals[2];
-    std::array<std::uint64_t, kMaskWords> cores;
+    Cores::Mask cores;
   };
 
   static std::size_t seats_offset();

@@ -32,6 +32,7 @@ class CountingHost : public Host {
   Eagerness eagerness(bool oversubscribed) const override {
     return real_->eagerness(oversubscribed);
   }
+  Cores cores() const override { return real_->cores(); }
 
   std::atomic<int> parks = 0;
   std::atomic<int> wakes = 0;

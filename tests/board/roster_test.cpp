@@ -31,8 +31,10 @@ class FateHost : public Host {
   Eagerness eagerness(bool oversubscribed) const override {
     return real_->eagerness(oversubscribed);
   }
+  Cores cores() const override { return cores_here; }
 
   std::set<int> dead;
+  Cores cores_here{.mask = {0b1111}};
 
  private:
   std::unique_ptr<Host> real_ = make_thread_host();
@@ -71,6 +73,19 @@ TEST_F(RosterTest, ASeatIsTakenOnce) {
   rosters_[1]->leave();
   EXPECT_EQ(rosters_[0]->life(1), Life::left);
   expect_refused(ErrorCode::environment, {"rank 1 is already taken"}, [&] { join(1); });
+}
+
+TEST_F(RosterTest, TheCoresAreThoseOfAllRanksTogetherUpToTheQuota) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    // Two neighbours each, the last rank beyond the first word.
+    host_.cores_here.mask = {rank < 3 ? std::uint64_t{0b11} << rank : 0, rank < 3 ? 0U : 0b1U};
+    join(rank);
+  }
+  EXPECT_EQ(rosters_[0]->cores(), 5);
+  EXPECT_FALSE(rosters_[0]->oversubscribed());
+  host_.cores_here.quota = 3;
+  EXPECT_EQ(rosters_[1]->cores(), 3);
+  EXPECT_TRUE(rosters_[1]->oversubscribed());
 }
 
 TEST_F(RosterTest, WhoDiesIsDeadForEveryoneAndWhoLeftIsNot) {

@@ -1,21 +1,9 @@
 #include "support/stage.h"
 
-#include <sched.h>
-
 #include <cstring>
 #include <new>
 
 #include "board/layout.h"
-
-// A schedule must not depend on the machine it is played on: in programs with a stage every
-// rank believes that it may run on the same two cores. With more ranks than that, a round wakes
-// only some of those who sleep to help with it.
-extern "C" int sched_getaffinity(pid_t /*process*/, std::size_t size, cpu_set_t* cores) noexcept {
-  constexpr int kCores = 2;
-  CPU_ZERO_S(size, cores);
-  for (int core = 0; core < kCores; ++core) CPU_SET_S(core, size, cores);
-  return 0;
-}
 
 namespace syncopate::testing {
 
