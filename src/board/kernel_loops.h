@@ -5,7 +5,9 @@
 // A level describes each element type by a *format*:
 //   Element, Lanes     what memory holds, and the arithmetic it is summed with
 //   read, write        one vector from and to memory at any alignment, widened and narrowed
+//   streams            whether it has the next two:
 //   stream             the same as write, around the caches, to an aligned address
+//   fence              orders streamed vectors with the flag that says they are done
 // and its arithmetic by *lanes*:
 //   Value, Vector, width, load, store, broadcast, add, multiply
 #pragma once
@@ -101,11 +103,13 @@ inline void add_vectors(const Pass<Format>& pass, std::size_t at, std::index_seq
     ((sums[index] = Lanes::multiply(sums[index], scale)), ...);
   }
   std::byte* to = pass.out + (pass.first + at) * sizeof(typename Format::Element);
-  if (pass.stream) {
-    (Format::stream(to + index * vector_bytes, sums[index]), ...);
-  } else {
-    (Format::write(to + index * vector_bytes, sums[index]), ...);
+  if constexpr (Format::streams) {
+    if (pass.stream) {
+      (Format::stream(to + index * vector_bytes, sums[index]), ...);
+      return;
+    }
   }
+  (Format::write(to + index * vector_bytes, sums[index]), ...);
 }
 
 /// `elements` is a multiple of the vector's width.
@@ -197,7 +201,9 @@ void sum(std::size_t elements, std::span<const Term> terms, double scale, void* 
     add_blocks(pass, first, last);
   }
   if (last != elements) add_vectors(edge, elements - width, one);
-  if (pass.stream) Format::fence();
+  if constexpr (Format::streams) {
+    if (pass.stream) Format::fence();
+  }
 }
 
 /// Chooses the format; `Formats` names a level's four.

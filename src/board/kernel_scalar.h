@@ -68,8 +68,6 @@ struct ScalarFormat {
     }
     std::memcpy(to, &element, sizeof element);
   }
-  static void stream(std::byte* to, Value value) { write(to, value); }
-  static void fence() {}
 };
 
 }  // namespace
