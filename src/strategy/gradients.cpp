@@ -1,6 +1,9 @@
 #include "strategy/gradients.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "collective/options.h"
 
 namespace syncopate::strategy {
 namespace {
@@ -32,18 +35,22 @@ std::vector<ParameterDescription> with_gradient_parameters(std::vector<Parameter
 }
 
 GradientOptions read_gradient_options(const Values& values) {
-  return {
-      .rounds = {.grace = values.grace("grace"), .window = values.whole("window", 1, kMostWindow)},
-      .anticipate = values.on("anticipate"),
-      .momentum_by_mass = values.on("momentum-by-mass")};
+  return {.rounds = {.grace = values.grace("grace"),
+                     .window = values.whole("window", 1, detail::kLargestWindow)},
+          .anticipate = values.on("anticipate"),
+          .momentum_by_mass = values.on("momentum-by-mass")};
 }
 
 Gradients::Gradients(const Training& training, const GradientOptions& options)
     : learner_(training.learner),
+      rank_(training.world.rank()),
       ranks_(training.world.size()),
       options_(options),
-      rounds_(training.world, training.learner.size() + training.notes, options.rounds),
-      sums_(training.notes) {
+      rounds_(training.world,
+              training.learner.size() + training.notes + (options.anticipate ? ranks_ : 0),
+              options.rounds),
+      sums_(training.notes),
+      counts_(training.learner.size() + training.notes) {
   notes_.resize(training.notes);
 }
 
@@ -55,8 +62,11 @@ void Gradients::begin_step() {
 void Gradients::end_step(Duration /*computing*/) {
   learner_.flush_gradient();
   std::copy(notes_.begin(), notes_.end(), rounds_.slot() + learner_.size());
-  if (!carried_ || options_.rounds.late != carry()) base_ = seen_;
-  carried_ = true;
+  if (options_.anticipate) {
+    std::fill_n(rounds_.slot() + counts_, ranks_, 0.0F);
+    rounds_.slot()[counts_ + rank_] = 1;
+    bases_.push_back(seen_);
+  }
   for (const Round<float>& round : rounds_.exchange()) apply(round);
 }
 
@@ -68,17 +78,17 @@ void Gradients::apply(const Round<float>& round) {
   const Receipt receipt = round.receipt();
   const std::span<const float> values = round.mean();
   const double mass = receipt.weight / ranks_;
-  // The last round may find nothing to take; and none is a step of the optimiser.
+  // The last round may find nothing to take, and nothing to tell.
+  if (receipt.weight == 0 && receipt.drops == 0) return;
   if (receipt.weight > 0) {
     learner_.step(values.first(learner_.size()), options_.momentum_by_mass ? mass : 1);
   }
   seen_ = receipt.round;
-  if (receipt.included) {
-    note_lag(receipt.round - 1 - base_);
-    carried_ = false;
-  }
   const double divisor =
       options_.rounds.scale == Scale::contributors ? receipt.contributors.size() : ranks_;
+  if (options_.anticipate) {
+    note_lags(receipt.round, std::lround(values[counts_ + rank_] * divisor));
+  }
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     sums_[i] = float(values[learner_.size() + i] * divisor);
   }
@@ -95,9 +105,12 @@ void Gradients::apply(const Round<float>& round) {
   applied(receipt);
 }
 
-void Gradients::note_lag(std::uint64_t rounds) {
-  const double capped = std::min<double>(double(rounds), options_.rounds.window);
-  lag_ += kNewest * (capped - lag_);
+void Gradients::note_lags(std::uint64_t round, long taken) {
+  for (; taken > 0 && !bases_.empty(); --taken) {
+    const double lag = std::min(double(round - 1 - bases_.front()), double(options_.rounds.window));
+    lag_ += kNewest * (lag - lag_);
+    bases_.pop_front();
+  }
 }
 
 StrategyState Gradients::save() const {
@@ -115,8 +128,9 @@ void Gradients::load(const StrategyState& state) {
   lag_ = state.numbers.at("lag");
   const auto carried = state.vectors.find("carried");
   if (carried == state.vectors.end()) return;
-  rounds_.restore(carried->second, state.numbers.at("carried weight"));
-  carried_ = true;
+  const double weight = state.numbers.at("carried weight");
+  rounds_.restore(carried->second, weight);
+  bases_.assign(std::size_t(std::lround(weight)), 0);
 }
 
 }  // namespace syncopate::strategy

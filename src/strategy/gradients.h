@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -12,8 +13,6 @@
 #include "syncopate/strategy.h"
 
 namespace syncopate::strategy {
-
-inline constexpr int kMostWindow = 1000;
 
 struct GradientOptions {
   PartialOptions rounds;
@@ -43,18 +42,22 @@ class Gradients : public Strategy {
 
  private:
   void apply(const Round<float>& round);
-  void note_lag(std::uint64_t rounds);
+  void note_lags(std::uint64_t round, long taken);
 
   Learner& learner_;
+  int rank_;
   int ranks_;
   GradientOptions options_;
   PartialAllreduce<float> rounds_;
   std::uint64_t before_ = 0;  ///< Rounds of the runs that this one resumes.
   std::uint64_t seen_ = 0;    ///< The last round that was applied.
-  std::uint64_t base_ = 0;    ///< What our oldest gradient on the board was computed after.
-  bool carried_ = false;      ///< Whether we have a gradient on the board.
-  double lag_ = 0;            ///< Rounds our gradients wait to be taken, a running mean.
   std::vector<float> sums_;   ///< Of the notes, over ranks.
+
+  // To anticipate. A round does not say which of our gradients it took, and by the time we see it
+  // there may be newer ones on the board: so each rank counts its own in a place of the vector.
+  std::size_t counts_;               ///< Where they begin.
+  std::deque<std::uint64_t> bases_;  ///< The rounds after which those not taken were computed.
+  double lag_ = 0;                   ///< Rounds our gradients wait to be taken, a running mean.
 };
 
 }  // namespace syncopate::strategy

@@ -1,3 +1,4 @@
+#include "collective/options.h"
 #include "strategy/gradients.h"
 
 namespace syncopate::strategy {
@@ -17,7 +18,7 @@ const Entry& m_sync() {
       [](const Values& values, int ranks) -> Maker {
         GradientOptions options;
         options.rounds.trigger = count(values.whole("M", 1, ranks));
-        options.rounds.window = values.whole("window", 1, kMostWindow);
+        options.rounds.window = values.whole("window", 1, detail::kLargestWindow);
         options.rounds.late = drop();
         options.rounds.scale = Scale::contributors;
         return [options](const Training& training) {

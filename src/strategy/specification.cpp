@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/options.h"
 #include "syncopate/error.h"
 
 namespace syncopate::strategy {
@@ -113,10 +114,14 @@ Grace Values::grace(const std::string& name) const {
   const std::string& value = text(name);
   try {
     // A colon would end the parameter, so a share stands for itself.
-    return Grace::parse(read<double>(value) ? "auto:" + value : value);
+    const Grace parsed = Grace::parse(read<double>(value) ? "auto:" + value : value);
+    detail::check(PartialOptions{.grace = parsed}, 1);
+    return parsed;
   } catch (const Error&) {
-    refuse(name,
-           "off, auto, a share of the median step time such as 0.2, or a duration such as 2ms");
+    refuse(
+        name,
+        "off, auto, a share of the median step time such as 0.2 (10 at most), or a duration such "
+        "as 2ms (an hour at most)");
   }
 }
 
