@@ -35,7 +35,15 @@ class DropCompute final : public Gradients {
     Gradients::end_step(computing);
     if (tau_) return;
     exchanging_ += std::chrono::steady_clock::now() - began - waited_;
-    if (int(mine_.size()) >= kObservedSteps * parts_) choose_tau();
+    // A small batch may have fewer parts; then the last of them end together.
+    ++observed_;
+    mine_.resize(std::size_t(observed_) * parts_, mine_.empty() ? 0 : mine_.back());
+    if (observed_ == kObservedSteps) choose_tau();
+  }
+
+  void finish() override {
+    times_.leave();  // Others may still observe; nobody waits for our times.
+    Gradients::finish();
   }
 
   StrategyState save() const override {
@@ -77,6 +85,7 @@ class DropCompute final : public Gradients {
   int parts_;
   std::optional<Duration> tau_;
   Allreduce<float> times_;
+  int observed_ = 0;
   std::vector<float> mine_;  ///< When each part of each observed step ended, in seconds.
   Duration exchanging_{0};
   Duration waited_{0};
