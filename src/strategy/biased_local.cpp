@@ -25,7 +25,7 @@ class BiasedLocal final : public Averaging {
       : Averaging(training, training.world.size()),
         options_(options),
         rank_(training.world.rank()),
-        batch_(training.batch),
+        batch_(std::max<std::int64_t>(1, training.batch)),
         steps_of_(training.world.size(), 1) {
     if (options.biased && training.samples > 0) {
       sampler_.emplace(training.samples, options.ratio, training.seed, rank_);
@@ -77,6 +77,7 @@ class BiasedLocal final : public Averaging {
   }
 
   void receive(std::span<const float> times) override {
+    for (const int steps : steps_of_) taken_ += steps * batch_;
     // A rank that died has said nothing.
     float fastest = 0;
     for (const float time : times) {
@@ -87,7 +88,9 @@ class BiasedLocal final : public Averaging {
       const double fits = options_.steps * double(fastest / times[rank]);
       steps_of_[rank] = std::clamp(int(std::lround(fits)), 1, options_.steps);
     }
-    if (sampler_ && ++rounds_ >= period_) exchange_losses();
+    // When all ranks together have taken as many samples as there are. Counted, because speeds and
+    // with them the steps per round may change.
+    if (sampler_ && taken_ >= std::int64_t(sampler_->scores().size())) exchange_losses();
   }
 
   void exchange_losses() {
@@ -97,16 +100,14 @@ class BiasedLocal final : public Averaging {
     begin_period();
   }
 
-  /// A period is as many rounds as it takes for all ranks together to take every sample once.
   void begin_period() {
-    int all_steps = 0;
+    taken_ = 0;
+    std::int64_t all_steps = 0;
     for (const int steps : steps_of_) all_steps += steps;
-    const std::size_t samples = sampler_->scores().size();
-    const double per_round = double(std::max<std::int64_t>(1, batch_)) * all_steps;
-    period_ = std::max(1, int(double(samples) / per_round));
-    rounds_ = 0;
+    const auto samples = std::int64_t(sampler_->scores().size());
+    const std::int64_t rounds = (samples - 1) / (batch_ * all_steps) + 1;
     const int fastest = *std::max_element(steps_of_.begin(), steps_of_.end());
-    sampler_->begin_period(std::size_t(period_) * steps_of_[rank_] * batch_,
+    sampler_->begin_period(std::size_t(rounds * steps_of_[rank_] * batch_),
                            steps_of_[rank_] < fastest);
   }
 
@@ -117,8 +118,7 @@ class BiasedLocal final : public Averaging {
   std::vector<int> steps_of_;  ///< Of each rank, between two averages.
   std::optional<BiasedSampler> sampler_;
   std::optional<Allreduce<float>> losses_;
-  int period_ = 1;  ///< In rounds.
-  int rounds_ = 0;  ///< Of this period.
+  std::int64_t taken_ = 0;  ///< Samples in this period, by all ranks.
 };
 
 }  // namespace
