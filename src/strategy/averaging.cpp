@@ -17,6 +17,9 @@ Averaging::Averaging(const Training& training, std::size_t extra)
   learner_.keep_weights_at(place);
 }
 
+// The weights must not stay on a board that goes away, whatever ended the training.
+Averaging::~Averaging() { learner_.keep_weights_at(nullptr); }
+
 void Averaging::begin_step() { learner_.write_gradient_to(gradient_.data()); }
 
 void Averaging::end_step(Duration /*computing*/) {
@@ -26,7 +29,7 @@ void Averaging::end_step(Duration /*computing*/) {
   if (due(++steps_)) average();
 }
 
-void Averaging::average() {
+double Averaging::prepare() {
   steps_ = 0;
   learner_.flush_weights();
   give(std::span(gathered_).subspan(notes_.size()));
@@ -34,16 +37,28 @@ void Averaging::average() {
   const double mine = weight();
   float* beside = rounds_.slot() + learner_.size();
   for (std::size_t i = 0; i < gathered_.size(); ++i) beside[i] = float(gathered_[i] / mine);
-  const Rounds<float> rounds = rounds_.exchange(mine);
+  return mine;
+}
+
+void Averaging::average() {
+  const Rounds<float> rounds = rounds_.exchange(prepare());
   const Round<float> round = rounds.front();
-  const Receipt receipt = round.receipt();
-  const std::span<const float> values = round.mean();
-  adopt(values.first(learner_.size()));
-  for (std::size_t i = 0; i < gathered_.size(); ++i) {
-    gathered_[i] = float(values[learner_.size() + i] * receipt.weight);
-  }
-  seen_ = receipt.round;
+  adopt(round, rounds_.slot());
   receive(std::span(gathered_).subspan(notes_.size()));
+  tell(round.receipt());
+}
+
+void Averaging::adopt(const Round<float>& round, float* place) {
+  const std::span<const float> values = round.mean();
+  std::copy_n(values.begin(), learner_.size(), place);
+  learner_.keep_weights_at(place);
+  for (std::size_t i = 0; i < gathered_.size(); ++i) {
+    gathered_[i] = float(values[learner_.size() + i] * round.receipt().weight);
+  }
+}
+
+void Averaging::tell(const Receipt& receipt) {
+  seen_ = receipt.round;
   learner_.exchanged({.number = before_ + seen_,
                       .agreed = true,
                       .notes = std::span(gathered_).first(notes_.size()),
@@ -55,25 +70,31 @@ void Averaging::average() {
   std::fill(gathered_.begin(), gathered_.end(), 0.0F);
 }
 
-void Averaging::adopt(std::span<const float> weights) {
-  // Everyone reads the same result; from here on each rank's weights go their own way.
-  float* place = rounds_.slot();
-  std::copy(weights.begin(), weights.end(), place);
-  learner_.keep_weights_at(place);
-}
-
 void Averaging::finish() {
-  if (steps_ > 0) average();
+  // Ranks may have come to their ends at different steps: each gives what it has, and follows the
+  // others until they have done so too.
+  if (steps_ > 0) rounds_.start(prepare());
+  std::vector<float> last(learner_.size());
+  rounds_.finish([&](const Round<float>& round) {
+    if (round.receipt().weight == 0) return;
+    adopt(round, last.data());
+    learner_.keep_weights_at(nullptr);
+    tell(round.receipt());
+  });
   learner_.keep_weights_at(nullptr);
-  rounds_.leave();
 }
 
 StrategyState Averaging::save() const {
-  return {.numbers = {{"rounds", double(before_ + seen_)}}, .vectors = {}};
+  return {.numbers = {{"rounds", double(before_ + seen_)}, {"steps since average", double(steps_)}},
+          .vectors = {{"notes", {gathered_.begin(), gathered_.begin() + notes_.size()}}}};
 }
 
 void Averaging::load(const StrategyState& state) {
   before_ = std::uint64_t(state.numbers.at("rounds"));
+  if (const auto steps = state.numbers.find("steps since average"); steps != state.numbers.end()) {
+    steps_ = std::uint64_t(steps->second);
+    std::ranges::copy(state.vectors.at("notes"), gathered_.begin());
+  }
 }
 
 }  // namespace syncopate::strategy

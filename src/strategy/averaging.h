@@ -14,6 +14,7 @@ namespace syncopate::strategy {
 
 class Averaging : public Strategy {
  public:
+  ~Averaging() override;
   void begin_step() override;
   void end_step(Duration computing) override;
   void finish() override;
@@ -32,8 +33,13 @@ class Averaging : public Strategy {
   virtual void receive(std::span<const float> /*extra*/) {}
 
  private:
+  /// Puts the weights on the board, and what goes beside them. Returns how much they count.
+  double prepare();
   void average();
-  void adopt(std::span<const float> weights);
+  /// Takes a round's result over, to `place`. Everyone reads the same one; from here on each rank's
+  /// weights go their own way.
+  void adopt(const Round<float>& round, float* place);
+  void tell(const Receipt& receipt);
 
   Learner& learner_;
   int ranks_;

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collective/options.h"
 #include "strategy/registry.h"
+#include "syncopate/allreduce.h"
 #include "syncopate/group_average.h"
 
 namespace syncopate::strategy {
@@ -11,7 +13,8 @@ namespace {
 class Wagma final : public Strategy {
  public:
   Wagma(const Training& training, const GroupOptions& options)
-      : learner_(training.learner),
+      : world_(training.world),
+        learner_(training.learner),
         ranks_(training.world.size()),
         average_(training.world, initial(training), options),
         gradient_(learner_.size()),
@@ -19,6 +22,9 @@ class Wagma final : public Strategy {
     notes_.resize(training.notes);
     learner_.keep_weights_at(average_.weights());
   }
+
+  // The weights must not stay on a board that goes away, whatever ended the training.
+  ~Wagma() override { learner_.keep_weights_at(nullptr); }
 
   void begin_step() override { learner_.write_gradient_to(gradient_.data()); }
 
@@ -37,13 +43,15 @@ class Wagma final : public Strategy {
   void finish() override {
     learner_.keep_weights_at(nullptr);
     average_.leave();
+    meet_for_the_last_time();
   }
 
   StrategyState save() const override {
-    return {.numbers = {{"rounds", double(before_ + seen_)}}, .vectors = {}};
+    return {.numbers = {{"rounds", double(before_ + seen_)}}, .vectors = {{"notes", gathered_}}};
   }
   void load(const StrategyState& state) override {
     before_ = std::uint64_t(state.numbers.at("rounds"));
+    gathered_ = state.vectors.at("notes");
   }
 
  private:
@@ -53,8 +61,35 @@ class Wagma final : public Strategy {
     return weights;
   }
 
+  /// Unless everyone met at the last step, the ranks' weights differ, and notes are on their way.
+  void meet_for_the_last_time() {
+    Allreduce<float> everyone(world_, learner_.size() + gathered_.size() + 1);
+    std::vector<float> mine(everyone.size());
+    learner_.read_weights({mine.data(), learner_.size()});
+    std::copy(gathered_.begin(), gathered_.end(), mine.begin() + learner_.size());
+    mine.back() = float(seen_ - met_);
+    const Rounds<float> rounds = everyone.exchange(mine);
+    const std::span<const float> sum = rounds.front().sum();
+    if (sum.back() == 0) return;
+    const Receipt receipt = rounds.front().receipt();
+    const int ranks = receipt.contributors.size();
+    for (std::size_t i = 0; i < learner_.size(); ++i) mine[i] = float(double(sum[i]) / ranks);
+    learner_.keep_weights_at(mine.data());
+    learner_.keep_weights_at(nullptr);
+    std::copy_n(sum.begin() + learner_.size(), gathered_.size(), gathered_.begin());
+    learner_.exchanged({.number = before_ + seen_ + 1,
+                        .agreed = true,
+                        .notes = gathered_,
+                        .contributors = ranks,
+                        .mass = double(ranks) / ranks_,
+                        .included = true,
+                        .waited = receipt.waited,
+                        .waited_for = receipt.waited_for});
+  }
+
   void report(const GroupReceipt& receipt) {
     seen_ = receipt.step;
+    if (receipt.everyone) met_ = seen_;
     Exchange exchange{.number = before_ + seen_,
                       .agreed = receipt.everyone,
                       .contributors = receipt.members.size(),
@@ -74,6 +109,7 @@ class Wagma final : public Strategy {
     if (receipt.everyone) std::fill(gathered_.begin(), gathered_.end(), 0.0F);
   }
 
+  World world_;
   Learner& learner_;
   int ranks_;
   GroupAverage<float> average_;
@@ -81,6 +117,7 @@ class Wagma final : public Strategy {
   std::vector<float> gathered_;  ///< Notes since everyone met.
   std::uint64_t before_ = 0;     ///< Steps of the runs that this one resumes.
   std::uint64_t seen_ = 0;
+  std::uint64_t met_ = 0;  ///< When everyone met.
 };
 
 constexpr int kMostSynchronise = 200;
@@ -112,6 +149,7 @@ const Entry& wagma() {
                              .synchronise_every = values.whole("TAU", 1, kMostSynchronise),
                              .rotate = values.on("rotate"),
                              .grace = values.grace("grace")};
+        detail::check(options, ranks);
         return [options](const Training& training) {
           GroupOptions seeded = options;
           seeded.seed = training.seed;
