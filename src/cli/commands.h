@@ -11,6 +11,9 @@ namespace syncopate::cli {
 /// `command` is what stood after `--` on the command line. It is filled before any callback runs.
 void add_run(CLI::App& program, const std::vector<std::string>& command, int& exit_code);
 
+/// The strategies there are, with their parameters.
+void add_strategies(CLI::App& program);
+
 /// What collectives cost, beside MPI and Gloo.
 void add_bench(CLI::App& program, int& exit_code);
 

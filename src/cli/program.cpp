@@ -1,0 +1,76 @@
+#include "cli/program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "cli/arguments.h"
+#include "syncopate/error.h"
+
+namespace syncopate::cli {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUse = 2;
+
+/// A program that was started with a closed standard stream must not get it back as a pipe.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
+  }
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty() && text.back() != '.' && text.back() != '!' && text.back() != '?')
+    text.push_back('.');
+  return text;
+}
+
+int complain(const std::string& text, int exit_code) {
+  fmt::print(stderr, "syncopate: {}\n", text);
+  return exit_code;
+}
+
+int parse(int count, char** arguments, const AddCommands& add) {
+  int exit_code = 0;
+  CLI::App program("Data-parallel training that does not wait for stragglers.", "syncopate");
+  program.set_version_flag("--version", "syncopate " SYNCOPATE_VERSION, "Print the version");
+  program.require_subcommand(0, 1);
+  program.footer("'syncopate COMMAND --help' explains each command.");
+  add(program, exit_code);
+  try {
+    program.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);
+    return complain(sentence(error.what()) + " 'syncopate --help' shows what is allowed.",
+                    kWrongUse);
+  }
+  if (program.get_subcommands().empty()) {
+    return complain(
+        "there is no command; 'syncopate --help' lists them, for example: "
+        "syncopate run -n 4 -- python train.py",
+        kWrongUse);
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int run_program(int count, char** arguments, const AddCommands& add) {
+  open_standard_streams();
+  try {
+    return parse(count, arguments, add);
+  } catch (const UsageError& error) {
+    return complain(error.what(), kWrongUse);
+  } catch (const Error& error) {
+    return complain(sentence(error.what_happened()) + " " + sentence(error.what_to_do()), kFailed);
+  } catch (const std::exception& error) {
+    return complain(sentence(error.what()), kFailed);
+  }
+}
+
+}  // namespace syncopate::cli

@@ -1,0 +1,17 @@
+// What the programs have in common: finding the command, running it, and turning what went wrong
+// into one sentence.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace syncopate::cli {
+
+/// Adds the commands to the program; each sets the exit code when it runs.
+using AddCommands = std::function<void(CLI::App& program, int& exit_code)>;
+
+/// Runs the command that the arguments name. Returns the exit code: 1 if it failed, 2 after a
+/// mistake on the command line.
+int run_program(int count, char** arguments, const AddCommands& add);
+
+}  // namespace syncopate::cli

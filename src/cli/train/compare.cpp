@@ -1,0 +1,129 @@
+// `syncopate compare`: several strategies on the same work, one after another.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/arguments.h"
+#include "cli/bench/machine.h"
+#include "cli/train/commands.h"
+#include "cli/train/comparison.h"
+#include "cli/train/settings.h"
+#include "syncopate/error.h"
+#include "train/job.h"
+#include "train/workload.h"
+
+namespace syncopate::cli {
+namespace {
+
+constexpr const char* kExplanation = R"(Example:
+  syncopate compare --workload fashion --strategies sync,eager-majority,wagma:4:10 -n 8 \
+                    --imbalance shift:5..40ms --pace off --repeat 3
+
+All strategies meet the same samples in the same weather: seeds depend on the repetition alone.
+
+time       of training, without evaluating and saving; speed-up against sync
+to target  time until an evaluation reaches the target: what sync ended with, or --target
+of sync    the same, as a share of all the time that sync takes
+waiting    share of their time that ranks stood still
+of N       ranks with something in a round, on average
+stale      the most rounds that lay between a gradient's model and the round that took it
+of ideal   speed against that of ranks that never wait, each at its own rate)";
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream text(list);
+  for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+struct Wanted {
+  std::vector<train::Config> configs;  ///< One per strategy.
+  int repeat = 1;
+  std::optional<double> target;
+  std::string json;
+};
+
+int compare(const Wanted& wanted, const train::JobOptions& options) {
+  const train::Config& first = wanted.configs.front();
+  const bool regression = train::workload(first.workload).regression;
+  fmt::print("{}\n{}; {} {} of each strategy\n\n", describe(first), bench::machine_description(),
+             wanted.repeat, wanted.repeat == 1 ? "run" : "runs");
+  std::fflush(stdout);
+  std::vector<std::pair<std::string, std::vector<train::Result>>> runs;
+  for (const auto& config : wanted.configs) runs.emplace_back(config.strategy, 0);
+  // One run of each, then the next of each: what changes on the machine meets them all.
+  for (int round = 0; round < wanted.repeat; ++round) {
+    for (std::size_t i = 0; i < wanted.configs.size(); ++i) {
+      train::Config config = wanted.configs[i];
+      config.seed += std::uint64_t(round);
+      train::JobOptions labelled = options;
+      labelled.label =
+          fmt::format("[{}/{}] {}", std::size_t(round) * wanted.configs.size() + i + 1,
+                      wanted.configs.size() * std::size_t(wanted.repeat), config.strategy);
+      const train::Finished finished = train::run_job(config, labelled);
+      if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
+      if (finished.exit_code != 0 || !finished.result) {
+        fmt::print(stderr, "syncopate: {} did not come to its end; what it wrote is in {}\n",
+                   config.strategy, finished.directory.string());
+        return finished.exit_code == 0 ? 1 : finished.exit_code;
+      }
+      runs[i].second.push_back(*finished.result);
+    }
+  }
+  const Comparison comparison = put_together(runs, wanted.target, first.target, regression);
+  fmt::print("{}\n{}\n", table(comparison, regression, first.ranks),
+             conclusion(comparison, regression));
+  if (!wanted.json.empty()) {
+    std::ofstream file(wanted.json);
+    for (const auto& line : to_lines(comparison, first)) file << line.dump() << "\n";
+    file.close();
+    if (!file) {
+      throw Error(ErrorCode::environment, fmt::format("{} cannot be written", wanted.json),
+                  "Choose another file with --json");
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand("compare", "Strategies side by side on the same work");
+  struct Typed {
+    TypedSettings settings;
+    std::string strategies = "sync,eager-solo,eager-majority,wagma";
+    std::optional<std::string> repeat;
+    std::string json;
+  };
+  auto typed = std::make_shared<Typed>();
+  command
+      ->add_option("-s,--strategies", typed->strategies,
+                   "Separated by commas; " + typed->strategies + " if not given")
+      ->type_name("LIST");
+  command->add_option("--repeat", typed->repeat, "Runs of each strategy, with other seeds; 1")
+      ->type_name("N");
+  command->add_option("--json", typed->json, "Write a line of JSON for each strategy")
+      ->type_name("FILE");
+  add_settings(*command, typed->settings);
+  command->footer(kExplanation);
+  command->callback([typed, &exit_code] {
+    Wanted wanted{.json = typed->json};
+    const bool targeted = bool(typed->settings.target);
+    for (const std::string& strategy : split(typed->strategies)) {
+      train::Config config = read_settings(typed->settings, strategy);
+      config.checkpoints = false;
+      train::check(config);
+      wanted.configs.push_back(config);
+    }
+    if (wanted.configs.empty()) throw UsageError("--strategies is empty; name at least one");
+    if (typed->repeat) wanted.repeat = int(whole_number("--repeat", *typed->repeat, 1, 1000));
+    if (targeted) wanted.target = wanted.configs.front().target;
+    exit_code = compare(wanted, read_job_options(typed->settings));
+  });
+}
+
+}  // namespace syncopate::cli

@@ -1,0 +1,177 @@
+#include "cli/train/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "cli/bench/table.h"
+
+namespace syncopate::cli {
+namespace {
+
+using bench::format_number;
+
+bool is_sync(const Row& row) { return row.strategy == "sync"; }
+
+const Row* find_sync(const std::vector<Row>& rows) {
+  const auto found = std::ranges::find_if(rows, is_sync);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::optional<double> time_to(double target, bool regression, const train::Result& run) {
+  for (const train::Evaluation& one : run.evaluations) {
+    if (regression ? one.loss <= target : one.accuracy >= target) return one.seconds;
+  }
+  return std::nullopt;
+}
+
+std::string with_spread(const Spread& value, int digits) {
+  const double half = (value.most - value.least) / 2;
+  return half > 0 ? fmt::format("{:.{}f} ±{:.{}f}", value.mean, digits, half, digits)
+                  : fmt::format("{:.{}f}", value.mean, digits);
+}
+
+template <typename Get>
+Spread over(const std::vector<train::Result>& runs, Get get) {
+  std::vector<double> values;
+  for (const auto& run : runs) values.push_back(get(run));
+  return spread(values);
+}
+
+}  // namespace
+
+Spread spread(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {.mean = std::accumulate(values.begin(), values.end(), 0.0) / double(values.size()),
+          .least = *least,
+          .most = *most};
+}
+
+Comparison put_together(const std::vector<std::pair<std::string, std::vector<train::Result>>>& runs,
+                        std::optional<double> target, double usual_target, bool regression) {
+  using train::Result;
+  Comparison comparison;
+  for (const auto& [strategy, results] : runs) {
+    Row row{.strategy = strategy, .runs = results};
+    row.seconds = over(results, [](const Result& run) { return run.seconds; });
+    row.accuracy = over(results, [](const Result& run) { return run.accuracy; });
+    row.loss = over(results, [](const Result& run) { return run.loss; });
+    row.samples_per_s = over(results, [](const Result& run) { return run.samples_per_s; });
+    row.wait_share = over(results, [](const Result& run) { return run.wait_share; });
+    row.contributors = over(results, [](const Result& run) { return run.contributors_mean; });
+    row.ideal_seconds = over(results, [](const Result& run) { return run.ideal_seconds; });
+    row.share_of_ideal = over(results, [](const Result& run) { return run.share_of_ideal; });
+    for (const Result& run : results) {
+      row.staleness_max = std::max(row.staleness_max, run.staleness_max);
+    }
+    comparison.rows.push_back(row);
+  }
+  const Row* sync = find_sync(comparison.rows);
+  comparison.target_of_sync = !target && sync != nullptr;
+  comparison.target = target            ? *target
+                      : sync == nullptr ? usual_target
+                      : regression      ? sync->loss.mean
+                                        : sync->accuracy.mean;
+  for (Row& row : comparison.rows) {
+    std::vector<double> times;
+    for (const Result& run : row.runs) {
+      if (const auto time = time_to(comparison.target, regression, run)) times.push_back(*time);
+    }
+    if (!times.empty() && times.size() == row.runs.size()) row.time_to_target = spread(times).mean;
+    if (sync == nullptr) continue;
+    row.speedup = sync->seconds.mean / row.seconds.mean;
+    if (row.time_to_target) row.target_share = *row.time_to_target / sync->seconds.mean;
+  }
+  return comparison;
+}
+
+std::vector<nlohmann::json> to_lines(const Comparison& comparison, const train::Config& config) {
+  std::vector<nlohmann::json> lines;
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+  };
+  for (const Row& row : comparison.rows) {
+    nlohmann::json settings = config;
+    settings["strategy"] = row.strategy;
+    lines.push_back({{"strategy", row.strategy},
+                     {"seconds", row.seconds.mean},
+                     {"time_to_target", optional(row.time_to_target)},
+                     {"target", comparison.target},
+                     {"accuracy", row.accuracy.mean},
+                     {"accuracy_least", row.accuracy.least},
+                     {"accuracy_most", row.accuracy.most},
+                     {"loss", row.loss.mean},
+                     {"samples_per_s", row.samples_per_s.mean},
+                     {"speedup_vs_sync", optional(row.speedup)},
+                     {"target_share_of_sync", optional(row.target_share)},
+                     {"wait_share", row.wait_share.mean},
+                     {"contributors_mean", row.contributors.mean},
+                     {"staleness_max", row.staleness_max},
+                     {"ideal_seconds", row.ideal_seconds.mean},
+                     {"share_of_ideal", row.share_of_ideal.mean},
+                     {"runs", row.runs},
+                     {"config", settings}});
+  }
+  return lines;
+}
+
+std::string table(const Comparison& comparison, bool regression, int ranks) {
+  int width = 8;
+  for (const Row& row : comparison.rows) width = std::max(width, int(row.strategy.size()));
+  const bench::Table table({{"strategy", width, true},
+                            {"time s", 7},
+                            {"speed-up", 8},
+                            {regression ? "loss" : "accuracy %", 13},
+                            {"to target s", 11},
+                            {"of sync", 7},
+                            {"samples/s", 9},
+                            {"waiting", 7},
+                            {fmt::format("of {}", ranks), 5},
+                            {"stale", 5},
+                            {"of ideal", 8}});
+  std::string text = table.header() + "\n";
+  for (const Row& row : comparison.rows) {
+    text += table.row({row.strategy, format_number(row.seconds.mean),
+                       row.speedup ? fmt::format("{:.2f}x", *row.speedup) : "-",
+                       regression ? with_spread(row.loss, 4) : with_spread(row.accuracy, 2),
+                       row.time_to_target ? format_number(*row.time_to_target) : "-",
+                       row.target_share ? fmt::format("{:.2f}", *row.target_share) : "-",
+                       fmt::format("{:.0f}", row.samples_per_s.mean),
+                       fmt::format("{:.0f} %", 100 * row.wait_share.mean),
+                       fmt::format("{:.1f}", row.contributors.mean),
+                       fmt::format("{:.0f}", row.staleness_max),
+                       fmt::format("{:.0f} %", 100 * row.share_of_ideal.mean)}) +
+            "\n";
+  }
+  return text;
+}
+
+std::string conclusion(const Comparison& comparison, bool regression) {
+  const Row* sync = find_sync(comparison.rows);
+  if (sync == nullptr) return "";
+  const std::string target = regression ? fmt::format("a loss of {:.4f}", comparison.target)
+                                        : fmt::format("{:.2f} %", comparison.target);
+  std::string text = fmt::format(
+      "Waiting for everyone, sync stood still {:.0f} % of the time and took {:.1f} s. If no rank "
+      "ever waited, the same samples would take {:.1f} s.",
+      100 * sync->wait_share.mean, sync->seconds.mean, sync->ideal_seconds.mean);
+  const Row* best = nullptr;
+  for (const Row& row : comparison.rows) {
+    if (is_sync(row) || !row.time_to_target) continue;
+    if (best == nullptr || *row.time_to_target < *best->time_to_target) best = &row;
+  }
+  if (best == nullptr) {
+    return text + fmt::format(" None of the others reached {}{}.", target,
+                              comparison.target_of_sync ? ", where sync ended" : "");
+  }
+  return text + fmt::format(
+                    " {} reached {}{} after {:.1f} s, {:.2f} of sync's time, and took {:.1f} s for "
+                    "the whole run ({:.2f} times as fast).",
+                    best->strategy, target, comparison.target_of_sync ? ", where sync ended," : "",
+                    *best->time_to_target, *best->target_share, best->seconds.mean, *best->speedup);
+}
+
+}  // namespace syncopate::cli

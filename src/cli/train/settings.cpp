@@ -1,0 +1,163 @@
+#include "cli/train/settings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "cli/arguments.h"
+#include "cli/bench/machine.h"
+#include "collective/durations.h"
+#include "launch/launcher.h"
+#include "train/workload.h"
+
+namespace syncopate::cli {
+namespace {
+
+constexpr long kMostSamples = 1'000'000'000'000;
+
+double number(const char* option, const std::string& text) {
+  if (const auto value = detail::number<double>(text); value && std::isfinite(*value)) {
+    return *value;
+  }
+  throw UsageError(fmt::format("{} is '{}'; give a number", option, text));
+}
+
+double pace_ms(const std::string& text) {
+  if (text == "off" || text == "0") return 0;
+  if (const auto pace = detail::duration(text)) return double(pace->count()) / 1e6;
+  throw UsageError(
+      fmt::format("--pace is '{}'; give a time for each unit of work such as 0.3ms, or off", text));
+}
+
+std::string default_data() {
+  const char* named = std::getenv("SYNCOPATE_DATA");
+  return named != nullptr ? named : "data";
+}
+
+}  // namespace
+
+void add_settings(CLI::App& command, TypedSettings& typed) {
+  const auto option = [&](const char* name, std::optional<std::string>& value, const char* type,
+                          const char* text) {
+    return command.add_option(name, value, text)->type_name(type);
+  };
+  option("-w,--workload", typed.workload, "NAME", "What to train; 'syncopate workloads' lists them")
+      ->group("Training");
+  option("--model", typed.model, "NAME", "Another of the workload's models")->group("Training");
+  option("-n,--ranks", typed.ranks, "N", "Ranks to start; 8 if not given")->group("Training");
+  option("--batch", typed.batch, "N", "Samples per rank and step")->group("Training");
+  option("--optimizer", typed.optimizer, "NAME", "sgd, adam or adamw")->group("Training");
+  option("--rate", typed.rate, "X", "Learning rate")->group("Training");
+  option("--momentum", typed.momentum, "X", "Of sgd")->group("Training");
+  command.add_flag("--nesterov", typed.nesterov, "Nesterov's momentum")->group("Training");
+  option("--weight-decay", typed.weight_decay, "X", "Of the optimiser")->group("Training");
+  option("--schedule", typed.schedule, "NAME",
+         "Of the learning rate: constant, or cosine over the whole run, by samples")
+      ->group("Training");
+  option("--seed", typed.seed, "N", "Of weights, order of samples, draws and weather; 1")
+      ->group("Training");
+  option("--device", typed.device, "NAME", "cpu, cuda, or mixed: rank 0 on the GPU, others not")
+      ->group("Training");
+  option("--data", typed.data, "DIR", "Data sets; SYNCOPATE_DATA or ./data if not given")
+      ->group("Training");
+  option("--until", typed.until, "WHEN",
+         "samples:N, epochs:X, rounds:N, seconds:S, accuracy:X or loss:X")
+      ->group("Training");
+  option("--imbalance", typed.imbalance, "FORM",
+         "none, random:KxMS, shift:MIN..MAX, persistent:RANK*FACTOR, lognormal:MEDIAN,SIGMA or "
+         "trace:FILE")
+      ->group("Unequal ranks");
+  option("--pace", typed.pace, "TIME",
+         "A step lasts at least this long per unit of work (sample, frame), by sleeping the rest, "
+         "as if each rank had a device of its own; off: as fast as it goes. If not given, the "
+         "workload's own where ranks outnumber cores")
+      ->group("Unequal ranks");
+  option("--evaluate-every", typed.evaluate_every, "N",
+         "Samples of all ranks between two evaluations; a quarter of an epoch if not given")
+      ->group("What is kept");
+  option("--target", typed.target, "X",
+         "Accuracy in per cent (loss in a regression) whose time is taken")
+      ->group("What is kept");
+  option("--checkpoint-every", typed.checkpoint_every, "N",
+         "Samples of all ranks between two checkpoints; only at the end if not given")
+      ->group("What is kept");
+  option("--runs", typed.runs, "DIR", "Where run directories are made; ./runs")
+      ->group("What is kept");
+  command.add_flag("--no-metrics", typed.no_metrics, "Write no metrics.jsonl")
+      ->group("What is kept");
+  command.add_flag("--survive", typed.survive, "Go on with the others when a rank dies");
+  option("--timeout", typed.timeout, "S", "End the job after this many seconds, with code 124");
+}
+
+train::Config read_settings(const TypedSettings& typed, const std::string& strategy) {
+  if (!typed.workload) {
+    throw UsageError("--workload is missing; 'syncopate workloads' lists those there are");
+  }
+  const train::Workload& workload = train::workload(*typed.workload);
+  const train::Defaults& usual = workload.defaults;
+  train::Config config{.workload = workload.name,
+                       .model = typed.model.value_or(workload.models.front()),
+                       .strategy = strategy,
+                       .batch = usual.batch,
+                       .optimizer = typed.optimizer.value_or(usual.optimizer),
+                       .rate = usual.rate,
+                       .momentum = usual.momentum,
+                       .weight_decay = usual.weight_decay,
+                       .nesterov = typed.nesterov,
+                       .schedule = typed.schedule.value_or("constant"),
+                       .imbalance = typed.imbalance.value_or("none"),
+                       .until = {.kind = train::Until::Kind::epochs, .amount = usual.epochs},
+                       .target = workload.regression ? usual.target : 100 * usual.target,
+                       .device = typed.device.value_or("cpu"),
+                       .data = typed.data.value_or(default_data()),
+                       .metrics = !typed.no_metrics};
+  if (typed.ranks) config.ranks = int(whole_number("-n", *typed.ranks, 1, launch::kMostRanks));
+  if (typed.batch) config.batch = whole_number("--batch", *typed.batch, 1, kMostSamples);
+  if (typed.rate) config.rate = number("--rate", *typed.rate);
+  if (typed.momentum) config.momentum = number("--momentum", *typed.momentum);
+  if (typed.weight_decay) config.weight_decay = number("--weight-decay", *typed.weight_decay);
+  if (typed.until) config.until = train::Until::parse(*typed.until);
+  if (typed.target) config.target = number("--target", *typed.target);
+  if (typed.seed) config.seed = std::uint64_t(whole_number("--seed", *typed.seed, 0, kMostSamples));
+  config.pace_ms = config.ranks > bench::usable_cores() ? usual.pace_ms : 0;
+  if (typed.pace) config.pace_ms = pace_ms(*typed.pace);
+  if (typed.evaluate_every) {
+    config.evaluate_every =
+        whole_number("--evaluate-every", *typed.evaluate_every, 0, kMostSamples);
+  }
+  if (typed.checkpoint_every) {
+    config.checkpoint_every =
+        whole_number("--checkpoint-every", *typed.checkpoint_every, 0, kMostSamples);
+  }
+  return config;
+}
+
+train::JobOptions read_job_options(const TypedSettings& typed) {
+  train::JobOptions options{.runs = typed.runs.value_or("runs"), .survive = typed.survive};
+  if (typed.timeout) {
+    options.timeout_seconds = seconds("--timeout", *typed.timeout, launch::kMostSeconds);
+  }
+  return options;
+}
+
+std::string describe(const train::Config& config) {
+  const train::Workload& workload = train::workload(config.workload);
+  std::string text = fmt::format(
+      "{} ({}), {} ranks x {} samples, {} at rate {}{}, until {}, imbalance {}", config.workload,
+      config.model, config.ranks, config.batch, config.optimizer, config.rate,
+      config.optimizer == "sgd"
+          ? fmt::format(", momentum {}{}", config.momentum, config.nesterov ? " (Nesterov)" : "")
+          : "",
+      to_string(config.until), config.imbalance);
+  if (config.pace_ms > 0) {
+    text += fmt::format(
+        "\nEach {} takes at least {} ms of a step: the rest is slept, so that {} ranks on {} cores "
+        "take the time they would take on devices of their own (--pace).",
+        workload.unit, config.pace_ms, config.ranks, bench::usable_cores());
+  }
+  return text;
+}
+
+}  // namespace syncopate::cli

@@ -1,0 +1,133 @@
+// `syncopate train`: one run, and `rank`: one rank of it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/arguments.h"
+#include "cli/train/commands.h"
+#include "cli/train/settings.h"
+#include "syncopate/error.h"
+#include "train/job.h"
+
+namespace syncopate::cli {
+namespace {
+
+constexpr const char* kExplanation = R"(Examples:
+  syncopate train --workload hyperplane --strategy eager-solo -n 8 --imbalance random:1x20ms
+  syncopate train --workload fashion --strategy wagma:4:10 --until accuracy:88
+  syncopate train --resume runs/latest --until epochs:6
+
+The run directory RUNS/<time>-<workload>-<strategy> gets config.json, metrics.jsonl (a line per
+exchange and rank), result.json and checkpoint/. Ctrl-C ends the run cleanly, with a checkpoint.
+Evaluating and saving do not count as training time.)";
+
+void report(const train::Finished& finished, const train::Config& config) {
+  if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
+  const std::string directory = finished.directory.string();
+  if (!finished.result) {
+    fmt::print("The run did not come to its end; what it wrote is in {}.\n", directory);
+    return;
+  }
+  const train::Result& result = *finished.result;
+  fmt::print("{}: {:.0f} samples in {:.1f} s ({:.0f}/s), accuracy {:.2f} %, loss {:.4f}\n",
+             config.strategy, result.samples, result.seconds, result.samples_per_s, result.accuracy,
+             result.loss);
+  fmt::print(
+      "waiting {:.1f} % of the time; {:.1f} of {} ranks in a round; largest staleness {:.0f}; "
+      "{:.0f} % of the ideal speed\n",
+      100 * result.wait_share, result.contributors_mean, config.ranks, result.staleness_max,
+      100 * result.share_of_ideal);
+  if (!result.dead.empty()) {
+    fmt::print("died on the way: {} {}\n", result.dead.size() == 1 ? "rank" : "ranks",
+               fmt::join(result.dead, ", "));
+  }
+  fmt::print("{}{}\n",
+             result.interrupted ? "ended early; go on with: syncopate train --resume " : "",
+             directory);
+}
+
+/// A run that is resumed has its settings already: only when it ends may change.
+train::Config resumed(const TypedSettings& typed, const std::optional<std::string>& strategy,
+                      const std::string& directory) {
+  const train::Config kept = train::read_config(directory);
+  train::Config asked = kept;
+  TypedSettings all = typed;
+  if (!all.workload) all.workload = kept.workload;
+  const train::Config read = read_settings(all, strategy.value_or(kept.strategy));
+  const nlohmann::json was = kept, now = read;
+  const std::pair<const char*, bool> given[] = {{"workload", bool(typed.workload)},
+                                                {"model", bool(typed.model)},
+                                                {"strategy", bool(strategy)},
+                                                {"ranks", bool(typed.ranks)},
+                                                {"batch", bool(typed.batch)},
+                                                {"optimizer", bool(typed.optimizer)},
+                                                {"rate", bool(typed.rate)},
+                                                {"momentum", bool(typed.momentum)},
+                                                {"weight_decay", bool(typed.weight_decay)},
+                                                {"schedule", bool(typed.schedule)},
+                                                {"imbalance", bool(typed.imbalance)},
+                                                {"pace_ms", bool(typed.pace)},
+                                                {"seed", bool(typed.seed)},
+                                                {"device", bool(typed.device)},
+                                                {"nesterov", typed.nesterov}};
+  for (const auto& [name, is_given] : given) {
+    if (!is_given || was[name] == now[name]) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the run in {} has {} {}, and {} was asked for", directory, name,
+                            was[name].dump(), now[name].dump()),
+                "Leave it out to go on as before, or start a new run without --resume");
+  }
+  if (typed.until) asked.until = read.until;
+  if (typed.evaluate_every) asked.evaluate_every = read.evaluate_every;
+  if (typed.checkpoint_every) asked.checkpoint_every = read.checkpoint_every;
+  if (typed.target) asked.target = read.target;
+  if (typed.data) asked.data = read.data;
+  return asked;
+}
+
+}  // namespace
+
+void add_train(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand("train", "Train a workload with a strategy");
+  auto typed = std::make_shared<TypedSettings>();
+  auto strategy = std::make_shared<std::optional<std::string>>();
+  auto resume = std::make_shared<std::optional<std::string>>();
+  command->add_option("-s,--strategy", *strategy, "How ranks train together; sync if not given")
+      ->type_name("NAME");
+  command->add_option("--resume", *resume, "Go on with the run in this directory")
+      ->type_name("RUN");
+  add_settings(*command, *typed);
+  command->footer(kExplanation);
+  command->callback([=, &exit_code] {
+    const train::JobOptions options = read_job_options(*typed);
+    const train::Config config = *resume ? resumed(*typed, *strategy, **resume)
+                                         : read_settings(*typed, strategy->value_or("sync"));
+    train::check(config);
+    fmt::print("{}\n", describe(config));
+    std::fflush(stdout);
+    const train::Finished finished =
+        *resume ? train::resume_job(**resume, config, options) : train::run_job(config, options);
+    report(finished, config);
+    exit_code = finished.exit_code;
+  });
+}
+
+void add_rank(CLI::App& program) {
+  auto* command = program.add_subcommand(train::kRankCommand)->group("");
+  struct Typed {
+    std::string directory, label;
+    bool resume = false, quiet = false;
+  };
+  auto typed = std::make_shared<Typed>();
+  command->add_option("directory", typed->directory)->required();
+  command->add_option("--label", typed->label);
+  command->add_flag("--resume", typed->resume);
+  command->add_flag("--quiet", typed->quiet);
+  command->callback(
+      [typed] { train::run_rank(typed->directory, typed->resume, typed->label, typed->quiet); });
+}
+
+}  // namespace syncopate::cli

@@ -1,0 +1,155 @@
+#include "train/checkpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+
+#include "syncopate/error.h"
+
+namespace syncopate::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFolder = "checkpoint";
+
+torch::Tensor tensor_of(const std::vector<float>& values) {
+  return torch::tensor(values, torch::kFloat32);
+}
+
+std::vector<float> vector_of(const torch::Tensor& tensor) {
+  const torch::Tensor flat = tensor.contiguous();
+  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+}
+
+std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
+  torch::serialize::OutputArchive archive;
+  archive.write("weights", tensor_of(snapshot.weights), true);
+  nlohmann::json head{{"numbers", snapshot.numbers},
+                      {"strategy", snapshot.strategy.numbers},
+                      {"statistics", snapshot.statistics.size()},
+                      {"vectors", nlohmann::json::array()}};
+  for (const auto& [name, values] : snapshot.strategy.vectors) {
+    archive.write(fmt::format("vector{}", head["vectors"].size()), tensor_of(values), true);
+    head["vectors"].push_back(name);
+  }
+  for (std::size_t i = 0; i < snapshot.statistics.size(); ++i) {
+    archive.write(fmt::format("statistic{}", i), snapshot.statistics[i], true);
+  }
+  archive.write("head", c10::IValue(head.dump()));
+  torch::serialize::OutputArchive state;
+  optimizer.save(state);
+  archive.write("optimizer", state);
+  std::ostringstream out;
+  archive.save_to(out);
+  return std::move(out).str();
+}
+
+/// Returns only when the bytes are on the disk.
+void write_file(const fs::path& path, const std::string& bytes) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) throw std::system_error(errno, std::generic_category(), path.string());
+  std::size_t written = 0;
+  while (written < bytes.size()) {
+    const ssize_t taken = ::write(file, bytes.data() + written, bytes.size() - written);
+    if (taken <= 0) break;
+    written += std::size_t(taken);
+  }
+  const bool safe = written == bytes.size() && ::fsync(file) == 0;
+  const int error = errno;
+  ::close(file);
+  if (!safe) throw std::system_error(error, std::generic_category(), path.string());
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const World& world, fs::path run)
+    : world_(world), folder_(std::move(run) / kFolder), failures_(world, 1) {}
+
+fs::path Checkpoints::part(const fs::path& folder, int rank) const {
+  return folder / fmt::format("rank-{}.pt", rank);
+}
+
+void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
+  const fs::path fresh = folder_.string() + ".new";
+  const fs::path old = folder_.string() + ".old";
+  const RankSet dead = world_.dead();
+  int leader = 0;
+  while (dead.contains(leader)) ++leader;
+  std::string failure;
+  const auto attempt = [&](auto&& action) {
+    try {
+      action();
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    *failures_.slot() = failure.empty() ? 0.0F : 1.0F;
+    const auto rounds = failures_.exchange();
+    if (rounds.front().sum()[0] == 0) return;
+    std::error_code ignored;
+    if (world_.rank() == leader) fs::remove_all(fresh, ignored);
+    throw Error(ErrorCode::environment,
+                fmt::format("a checkpoint could not be written: {}",
+                            failure.empty() ? "another rank failed" : failure),
+                fmt::format("Make room in {}; the checkpoint before this one is unharmed",
+                            folder_.parent_path().string()));
+  };
+  attempt([&] {
+    if (world_.rank() != leader) return;
+    fs::remove_all(fresh);
+    fs::create_directories(fresh);
+  });
+  attempt([&] { write_file(part(fresh, world_.rank()), serialize(snapshot, optimizer)); });
+  attempt([&] {
+    if (world_.rank() != leader) return;
+    fs::remove_all(old);
+    if (fs::exists(folder_)) fs::rename(folder_, old);
+    fs::rename(fresh, folder_);
+    fs::remove_all(old);
+  });
+}
+
+Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
+  const fs::path file = part(folder_, world_.rank());
+  if (!fs::exists(file)) {
+    throw Error(ErrorCode::environment, fmt::format("there is no {}", file.string()),
+                "Resume a run that has saved a checkpoint, with as many ranks as it had");
+  }
+  try {
+    torch::serialize::InputArchive archive;
+    archive.load_from(file.string());
+    const auto read = [&](const std::string& name) {
+      torch::Tensor tensor;
+      archive.read(name, tensor, true);
+      return tensor;
+    };
+    c10::IValue text;
+    archive.read("head", text);
+    const auto head = nlohmann::json::parse(text.toStringRef());
+    Snapshot snapshot{.weights = vector_of(read("weights"))};
+    head.at("numbers").get_to(snapshot.numbers);
+    head.at("strategy").get_to(snapshot.strategy.numbers);
+    for (std::size_t i = 0; i < head.at("statistics").get<std::size_t>(); ++i) {
+      snapshot.statistics.push_back(read(fmt::format("statistic{}", i)));
+    }
+    for (std::size_t i = 0; i < head.at("vectors").size(); ++i) {
+      snapshot.strategy.vectors[head["vectors"][i]] = vector_of(read(fmt::format("vector{}", i)));
+    }
+    torch::serialize::InputArchive state;
+    archive.read("optimizer", state);
+    optimizer.load(state);
+    return snapshot;
+  } catch (const c10::Error& error) {
+    throw Error(ErrorCode::environment,
+                fmt::format("{} cannot be read: {}", file.string(), error.what_without_backtrace()),
+                "The file is damaged, or of another version: start the run anew");
+  }
+}
+
+bool has_checkpoint(const fs::path& run) { return fs::exists(run / kFolder); }
+
+}  // namespace syncopate::train

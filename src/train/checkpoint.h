@@ -1,0 +1,50 @@
+// What a run keeps so that it can go on later: in RUN/checkpoint, one file per rank. All ranks save
+// together; the new checkpoint takes the place of the old in one step, when every part is safe on
+// the disk.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "syncopate/allreduce.h"
+#include "syncopate/strategy.h"
+#include "syncopate/world.h"
+
+namespace syncopate::train {
+
+/// One rank's part.
+struct Snapshot {
+  std::vector<float> weights;
+  std::vector<torch::Tensor> statistics;  ///< The model's buffers.
+  StrategyState strategy;
+  std::map<std::string, double> numbers;  ///< The trainer's own.
+};
+
+class Checkpoints {
+ public:
+  Checkpoints(const World& world, std::filesystem::path run);
+
+  /// All ranks together. Throws Error(environment) on every rank if any part could not be
+  /// written; the old checkpoint stays as it was.
+  void save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer);
+
+  /// This rank's part. Throws Error if there is none, or it does not fit.
+  Snapshot load(torch::optim::Optimizer& optimizer) const;
+
+ private:
+  std::filesystem::path part(const std::filesystem::path& folder, int rank) const;
+
+  World world_;
+  std::filesystem::path folder_;
+  Allreduce<float> failures_;
+};
+
+/// Whether there is a checkpoint to resume from.
+bool has_checkpoint(const std::filesystem::path& run);
+
+}  // namespace syncopate::train

@@ -1,0 +1,56 @@
+// Everything that determines a training run, as the user asked for it. It is kept in the run
+// directory as config.json, and handed to the ranks as the same text.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace syncopate::train {
+
+/// When a run ends: "samples:N", "epochs:X", "rounds:N", "seconds:S" or "accuracy:X" (per cent; in
+/// a regression, "loss:X").
+struct Until {
+  enum class Kind { samples, epochs, rounds, seconds, accuracy, loss };
+  Kind kind = Kind::epochs;
+  double amount = 0;
+
+  static Until parse(std::string_view text);
+  friend bool operator==(const Until&, const Until&) = default;
+};
+
+std::string to_string(const Until& until);
+
+struct Config {
+  std::string workload;
+  std::string model;
+  std::string strategy;
+  int ranks = 8;
+  std::int64_t batch = 32;
+  std::string optimizer = "sgd";  ///< sgd, adam or adamw
+  double rate = 0.05;
+  double momentum = 0.9;
+  double weight_decay = 0;
+  bool nesterov = false;
+  std::string schedule = "constant";  ///< constant, or cosine: over `until`, by samples
+  std::string imbalance = "none";
+  double pace_ms = 0;  ///< Of a unit of work; 0: as fast as it goes.
+  Until until;
+  /// Samples of all ranks; 0: only at the end, -1: four times per epoch.
+  std::int64_t evaluate_every = -1;
+  bool checkpoints = true;            ///< Save one at the end; and in between:
+  std::int64_t checkpoint_every = 0;  ///< Samples of all ranks; 0: not in between.
+  double target = 0;                  ///< Accuracy in per cent, or loss in a regression.
+  std::uint64_t seed = 1;
+  std::string device = "cpu";  ///< cpu, cuda, or mixed: rank 0 on the GPU, the others not
+  std::string data = "data";
+  bool metrics = true;
+
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+void to_json(nlohmann::json& json, const Config& config);
+void from_json(const nlohmann::json& json, Config& config);
+
+}  // namespace syncopate::train

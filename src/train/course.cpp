@@ -1,0 +1,70 @@
+#include "train/course.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace syncopate::train {
+
+Course::Course(const Config& config, std::int64_t epoch)
+    : until_(config.until),
+      evaluate_every_(config.evaluate_every < 0 ? std::max<std::int64_t>(1, epoch / 4)
+                                                : config.evaluate_every),
+      save_every_(config.checkpoint_every),
+      cosine_(config.schedule == "cosine"),
+      epoch_(double(epoch)) {}
+
+bool Course::crossed(double before, double after, std::int64_t every) {
+  return every > 0 && std::floor(before / double(every)) < std::floor(after / double(every));
+}
+
+void Course::follow(const Exchange& exchange) {
+  if (!exchange.agreed) return;
+  ++exchanges_;
+  const double before = samples_;
+  // Sums of whole numbers, that were divided and multiplied on the way.
+  const double fresh = std::round(exchange.notes[kSamples]);
+  samples_ += fresh;
+  if (fresh > 0) {
+    loss_ = exchange.notes[kLoss] / fresh;
+    hits_ = 100 * exchange.notes[kHits] / fresh;
+  }
+  stop_ = stop_ || exchange.notes[kStop] > 0 || reached();
+  evaluate_ = evaluate_ || crossed(before, samples_, evaluate_every_);
+  save_ = save_ || crossed(before, samples_, save_every_);
+}
+
+bool Course::reached() const {
+  switch (until_.kind) {
+    case Until::Kind::samples:
+      return samples_ >= until_.amount;
+    case Until::Kind::epochs:
+      return samples_ >= until_.amount * epoch_;
+    case Until::Kind::rounds:
+      return double(exchanges_) >= until_.amount;
+    case Until::Kind::seconds:
+    case Until::Kind::accuracy:
+    case Until::Kind::loss:
+      return false;  // Others find out: by a vote, or from an evaluation.
+  }
+  return false;
+}
+
+double Course::share() const {
+  double all = 0;
+  if (until_.kind == Until::Kind::samples) all = samples_ / until_.amount;
+  if (until_.kind == Until::Kind::epochs) all = samples_ / (until_.amount * epoch_);
+  if (until_.kind == Until::Kind::rounds) all = double(exchanges_) / until_.amount;
+  return std::clamp(all, 0.0, 1.0);
+}
+
+double Course::rate() const {
+  return cosine_ ? 0.5 * (1 + std::cos(std::numbers::pi * share())) : 1;
+}
+
+void Course::resume(double samples, std::uint64_t exchanges) {
+  samples_ = samples;
+  exchanges_ = exchanges;
+}
+
+}  // namespace syncopate::train

@@ -1,0 +1,152 @@
+#include "train/job.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "launch/launcher.h"
+#include "syncopate/error.h"
+#include "syncopate/strategy.h"
+#include "train/checkpoint.h"
+#include "train/optimizers.h"
+#include "train/weather.h"
+#include "train/workload.h"
+
+namespace syncopate::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A checkpoint of a large model on a slow disk takes its time after Ctrl-C.
+constexpr double kKillAfterSeconds = 60;
+
+std::string file_name(std::string text) {
+  for (char& c : text) {
+    if (c == ':' || c == '=' || c == '/') c = '-';
+  }
+  return text;
+}
+
+fs::path make_directory(const Config& config, const fs::path& runs) {
+  const std::time_t now = std::time(nullptr);
+  const std::string name = fmt::format("{:%Y-%m-%d-%H%M%S}-{}-{}", fmt::localtime(now),
+                                       config.workload, file_name(config.strategy));
+  std::error_code error;
+  fs::create_directories(runs, error);
+  for (int attempt = 1; !error; ++attempt) {
+    const fs::path directory = runs / (attempt == 1 ? name : fmt::format("{}-{}", name, attempt));
+    if (!fs::create_directory(directory, error)) continue;
+    fs::remove(runs / "latest", error);
+    fs::create_directory_symlink(directory.filename(), runs / "latest", error);
+    return directory;
+  }
+  throw Error(
+      ErrorCode::environment,
+      fmt::format("no directory for the run can be made in {}: {}", runs.string(), error.message()),
+      "Choose another place with --runs");
+}
+
+void write_config(const Config& config, const fs::path& directory) {
+  std::ofstream file(directory / "config.json");
+  file << nlohmann::json(config).dump(2) << "\n";
+  file.close();
+  if (!file) {
+    throw Error(ErrorCode::environment,
+                fmt::format("{} cannot be written", (directory / "config.json").string()),
+                "Make room on the disk, or choose another place with --runs");
+  }
+}
+
+Finished start(const fs::path& directory, const Config& config, const JobOptions& options,
+               bool resume) {
+  std::vector<std::string> command = launch::this_program({kRankCommand, directory.string()});
+  if (resume) command.emplace_back("--resume");
+  if (options.quiet) command.emplace_back("--quiet");
+  if (!options.label.empty()) command.insert(command.end(), {"--label", options.label});
+  fs::remove(directory / "result.json");
+  const launch::LaunchResult ended = launch::launch({.ranks = config.ranks,
+                                                     .command = command,
+                                                     .timeout_seconds = options.timeout_seconds,
+                                                     .kill_after_seconds = kKillAfterSeconds,
+                                                     .survive = options.survive,
+                                                     .output = launch::Output::raw});
+  Finished finished{.exit_code = ended.exit_code, .directory = directory};
+  if (std::ifstream file(directory / "result.json"); file) {
+    finished.result = nlohmann::json::parse(file).get<Result>();
+  }
+  return finished;
+}
+
+}  // namespace
+
+void check(const Config& config) {
+  const Workload& chosen = workload(config.workload);
+  const auto refuse = [](const std::string& what, const std::string& allowed) {
+    throw Error(ErrorCode::invalid_argument, what, allowed);
+  };
+  check_strategy(config.strategy, config.ranks);
+  check_optimizer(config);
+  if (config.batch < 1) refuse(fmt::format("the batch is {}", config.batch), "Give 1 or more");
+  if (config.schedule != "constant" && config.schedule != "cosine") {
+    refuse(fmt::format("there is no schedule '{}'", config.schedule), "Use constant or cosine");
+  }
+  const bool counts = config.until.kind == Until::Kind::samples ||
+                      config.until.kind == Until::Kind::epochs ||
+                      config.until.kind == Until::Kind::rounds;
+  if (config.schedule == "cosine" && !counts) {
+    refuse("a cosine schedule needs to know how long the run is",
+           "End it by --until samples:N, epochs:X or rounds:N");
+  }
+  if (config.device != "cpu" && config.device != "cuda" && config.device != "mixed") {
+    refuse(fmt::format("there is no device '{}'", config.device),
+           "Use cpu, cuda, or mixed (rank 0 on the GPU, the others on CPUs)");
+  }
+  if (!(config.pace_ms >= 0)) refuse("the pace is negative", "Give 0 or more");
+  const bool judged =
+      config.until.kind == Until::Kind::accuracy || config.until.kind == Until::Kind::loss;
+  if (judged && config.evaluate_every == 0) {
+    refuse(fmt::format("the run ends by {} but is never evaluated", to_string(config.until)),
+           "Evaluate now and then (--evaluate-every SAMPLES)");
+  }
+  Weather(Imbalance::parse(config.imbalance), config.ranks, 0, config.seed);
+  // Reads the data, so that what is wrong with them is said once and not by every rank.
+  make_task(chosen, {.data = config.data, .model = config.model, .seed = config.seed});
+}
+
+Finished run_job(const Config& config, const JobOptions& options) {
+  const fs::path directory = make_directory(config, options.runs);
+  write_config(config, directory);
+  return start(directory, config, options, false);
+}
+
+Finished resume_job(const fs::path& directory, const Config& config, const JobOptions& options) {
+  if (!has_checkpoint(directory)) {
+    throw Error(ErrorCode::environment, fmt::format("{} has no checkpoint", directory.string()),
+                "Resume a run that was saved (--checkpoint-every, or ended with Ctrl-C)");
+  }
+  write_config(config, directory);
+  return start(directory, config, options, true);
+}
+
+Config read_config(const fs::path& directory) {
+  std::ifstream file(directory / "config.json");
+  if (!file) {
+    throw Error(
+        ErrorCode::environment,
+        fmt::format("{} is not the directory of a run: it has no config.json", directory.string()),
+        "Name a directory that syncopate train has made");
+  }
+  try {
+    return nlohmann::json::parse(file).get<Config>();
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(
+        ErrorCode::environment,
+        fmt::format("{} cannot be read: {}", (directory / "config.json").string(), error.what()),
+        "The file is damaged, or of another version: start the run anew");
+  }
+}
+
+}  // namespace syncopate::train

@@ -1,0 +1,66 @@
+#include "train/metrics.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "syncopate/error.h"
+
+namespace syncopate::train {
+namespace {
+
+constexpr std::size_t kEnough = std::size_t{64} << 10;
+
+double milliseconds(Duration duration) { return double(duration.count()) / 1e6; }
+
+}  // namespace
+
+Metrics::Metrics(const std::filesystem::path& file, int rank) : path_(file.string()), rank_(rank) {
+  if (path_.empty()) return;
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) {
+    throw Error(ErrorCode::environment,
+                fmt::format("{} cannot be opened: {}", path_, std::strerror(errno)),
+                "Choose a run directory that can be written to (--runs)");
+  }
+}
+
+Metrics::~Metrics() {
+  try {
+    flush();
+  } catch (const Error&) {
+    // The run is ending for another reason; what could be written was written.
+  }
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void Metrics::add(const Exchange& exchange, const StepTimes& times, double samples, double loss) {
+  if (descriptor_ < 0) return;
+  fmt::format_to(
+      std::back_inserter(lines_),
+      R"({{"rank":{},"round":{},"arrived_s":{:.6f},"compute_ms":{:.3f},"wait_ms":{:.3f},)"
+      R"("exchange_ms":{:.3f},"waited_for":{},"contributors":{},"mass":{:g},"staleness":{},)"
+      R"("included":{},"agreed":{},"dropped":{},"samples":{:.0f},"loss":{}}})"
+      "\n",
+      rank_, exchange.number, times.arrived_s, times.compute_ms, milliseconds(exchange.waited),
+      times.exchange_ms, exchange.waited_for, exchange.contributors, exchange.mass,
+      exchange.staleness, exchange.included, exchange.agreed, exchange.dropped, samples,
+      std::isfinite(loss) ? fmt::format("{:g}", loss) : "null");
+  if (lines_.size() >= kEnough) flush();
+}
+
+void Metrics::flush() {
+  if (descriptor_ < 0 || lines_.empty()) return;
+  const std::string lines = std::exchange(lines_, {});
+  if (::write(descriptor_, lines.data(), lines.size()) != ssize_t(lines.size())) {
+    throw Error(ErrorCode::environment,
+                fmt::format("{} cannot be written: {}", path_, std::strerror(errno)),
+                "Make room on the disk, or run without --metrics");
+  }
+}
+
+}  // namespace syncopate::train

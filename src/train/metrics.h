@@ -1,0 +1,37 @@
+// metrics.jsonl of a run: a line for every exchange of every rank. All ranks append to one file;
+// whole lines are written at once, so that they never mix.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "syncopate/strategy.h"
+
+namespace syncopate::train {
+
+struct StepTimes {
+  double arrived_s = 0;    ///< On the training clock: when the gradient was there.
+  double compute_ms = 0;   ///< Of the step before it; 0 for further exchanges of the same step.
+  double exchange_ms = 0;  ///< Exchanging and applying, without waiting.
+};
+
+class Metrics {
+ public:
+  /// Without a path nothing is written.
+  Metrics(const std::filesystem::path& file, int rank);
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  void add(const Exchange& exchange, const StepTimes& times, double samples, double loss);
+  /// Throws Error(environment) if the file cannot be written.
+  void flush();
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  int rank_;
+  std::string lines_;
+};
+
+}  // namespace syncopate::train

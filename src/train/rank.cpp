@@ -1,0 +1,57 @@
+// One rank of a training job: the process that the launcher starts.
+#include <fmt/format.h>
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "train/job.h"
+#include "train/trainer.h"
+
+namespace syncopate::train {
+namespace {
+
+constexpr double kLineEverySeconds = 10;
+
+std::string line(const Config& config, const std::string& label, const Progress& progress) {
+  const std::string& name = label.empty() ? config.strategy : label;
+  std::string text =
+      fmt::format("{}  {:3.0f} %  round {}  {:.0f} samples  {:.0f}/s  loss {:.3f}", name,
+                  100 * progress.share, progress.rounds, progress.samples,
+                  progress.seconds > 0 ? progress.samples / progress.seconds : 0.0, progress.loss);
+  if (progress.accuracy > 0) {
+    text += fmt::format("  {} {:.1f} %", progress.evaluated ? "accuracy" : "training accuracy",
+                        progress.accuracy);
+  }
+  return text + fmt::format("  waiting {:.0f} %  {:.1f} of {} in a round",
+                            100 * progress.wait_share, progress.contributors, config.ranks);
+}
+
+/// A line that is written over on a terminal; elsewhere a new one now and then.
+ShowProgress shower(const Config& config, const std::string& label) {
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  return [=, last = 0.0](const Progress& progress) mutable {
+    if (!terminal && progress.seconds - last < kLineEverySeconds) return;
+    last = progress.seconds;
+    fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", line(config, label, progress),
+               terminal ? "" : "\n");
+    std::fflush(stderr);
+  };
+}
+
+}  // namespace
+
+void run_rank(const std::filesystem::path& directory, bool resume, const std::string& label,
+              bool quiet) {
+  catch_signals();
+  const Config config = read_config(directory);
+  const World world = World::from_environment();
+  const int cores = int(std::thread::hardware_concurrency());
+  torch::set_num_threads(std::max(1, cores / world.size()));
+  Trainer trainer(world, config, directory, resume, quiet ? ShowProgress() : shower(config, label));
+  trainer.run();
+}
+
+}  // namespace syncopate::train

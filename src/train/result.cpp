@@ -1,0 +1,101 @@
+#include "train/result.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace syncopate::train {
+
+void to_json(nlohmann::json& json, const Evaluation& evaluation) {
+  json = {{"seconds", evaluation.seconds},
+          {"samples", evaluation.samples},
+          {"accuracy", evaluation.accuracy},
+          {"loss", evaluation.loss}};
+}
+
+void from_json(const nlohmann::json& json, Evaluation& evaluation) {
+  json.at("seconds").get_to(evaluation.seconds);
+  json.at("samples").get_to(evaluation.samples);
+  json.at("accuracy").get_to(evaluation.accuracy);
+  json.at("loss").get_to(evaluation.loss);
+}
+
+Result sum_up(const std::vector<RankSums>& ranks, const std::vector<Evaluation>& evaluations,
+              double target, bool regression) {
+  Result result;
+  double rates = 0, ranks_seconds = 0, waiting = 0, exchanges = 0, contributors = 0;
+  for (const RankSums& rank : ranks) {
+    result.seconds = std::max(result.seconds, rank.seconds);
+    result.samples += rank.samples;
+    result.staleness_max = std::max(result.staleness_max, rank.staleness);
+    // Every rank is told of every drop.
+    result.dropped = std::max(result.dropped, rank.dropped);
+    if (rank.computing > 0) rates += rank.samples / rank.computing;
+    ranks_seconds += rank.seconds;
+    waiting += rank.waiting;
+    exchanges += rank.exchanges;
+    contributors += rank.contributors;
+  }
+  if (ranks_seconds > 0) result.wait_share = waiting / ranks_seconds;
+  if (exchanges > 0) result.contributors_mean = contributors / exchanges;
+  if (result.seconds > 0) result.samples_per_s = result.samples / result.seconds;
+  if (rates > 0) result.ideal_seconds = result.samples / rates;
+  if (result.seconds > 0) result.share_of_ideal = result.ideal_seconds / result.seconds;
+  result.evaluations = evaluations;
+  if (!evaluations.empty()) {
+    result.accuracy = evaluations.back().accuracy;
+    result.loss = evaluations.back().loss;
+  }
+  for (const Evaluation& one : evaluations) {
+    const bool there = regression ? one.loss <= target : one.accuracy >= target;
+    if (target <= 0 || !there) continue;
+    result.time_to_target = one.seconds;
+    break;
+  }
+  return result;
+}
+
+void to_json(nlohmann::json& json, const Result& result) {
+  json = {{"seconds", result.seconds},
+          {"samples", result.samples},
+          {"rounds", result.rounds},
+          {"accuracy", result.accuracy},
+          {"loss", result.loss},
+          {"time_to_target", nullptr},
+          {"samples_per_s", result.samples_per_s},
+          {"wait_share", result.wait_share},
+          {"contributors_mean", result.contributors_mean},
+          {"staleness_max", result.staleness_max},
+          {"dropped", result.dropped},
+          {"ideal_seconds", result.ideal_seconds},
+          {"share_of_ideal", result.share_of_ideal},
+          {"interrupted", result.interrupted},
+          {"dead", result.dead},
+          {"evaluations", result.evaluations}};
+  if (result.time_to_target) json["time_to_target"] = *result.time_to_target;
+}
+
+void from_json(const nlohmann::json& json, Result& result) {
+  json.at("seconds").get_to(result.seconds);
+  json.at("samples").get_to(result.samples);
+  json.at("rounds").get_to(result.rounds);
+  json.at("accuracy").get_to(result.accuracy);
+  // A loss that is no number is written as null.
+  const auto number = [&](const char* name) {
+    return json.at(name).is_number() ? json.at(name).get<double>()
+                                     : std::numeric_limits<double>::quiet_NaN();
+  };
+  result.loss = number("loss");
+  if (json.at("time_to_target").is_number()) result.time_to_target = json["time_to_target"];
+  json.at("samples_per_s").get_to(result.samples_per_s);
+  json.at("wait_share").get_to(result.wait_share);
+  json.at("contributors_mean").get_to(result.contributors_mean);
+  json.at("staleness_max").get_to(result.staleness_max);
+  json.at("dropped").get_to(result.dropped);
+  json.at("ideal_seconds").get_to(result.ideal_seconds);
+  json.at("share_of_ideal").get_to(result.share_of_ideal);
+  json.at("interrupted").get_to(result.interrupted);
+  json.at("dead").get_to(result.dead);
+  json.at("evaluations").get_to(result.evaluations);
+}
+
+}  // namespace syncopate::train

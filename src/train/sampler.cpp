@@ -1,0 +1,40 @@
+#include "train/sampler.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+namespace syncopate::train {
+
+EpochSampler::EpochSampler(std::int64_t samples, int rank, int ranks, std::uint64_t seed)
+    : samples_(samples),
+      begin_(samples * rank / ranks),
+      // With fewer samples than ranks some shares would be empty.
+      share_(std::max<std::int64_t>(1, samples * (rank + 1) / ranks - begin_)),
+      seed_(seed),
+      epoch_(std::numeric_limits<std::uint64_t>::max()) {}
+
+void EpochSampler::shuffle(std::uint64_t epoch) {
+  std::seed_seq seeds{seed_, seed_ >> 32, epoch, epoch >> 32};
+  std::mt19937_64 random(seeds);
+  order_.resize(std::size_t(samples_));
+  std::iota(order_.begin(), order_.end(), 0);
+  std::shuffle(order_.begin(), order_.end(), random);
+  epoch_ = epoch;
+}
+
+std::vector<std::int64_t> EpochSampler::next(std::size_t count) {
+  std::vector<std::int64_t> samples;
+  for (; samples.size() < count; ++taken_) {
+    const std::uint64_t epoch = taken_ / std::uint64_t(share_);
+    if (epoch != epoch_) shuffle(epoch);
+    const std::int64_t place = begin_ + std::int64_t(taken_ % std::uint64_t(share_));
+    samples.push_back(order_[std::size_t(std::min(place, samples_ - 1))]);
+  }
+  return samples;
+}
+
+void EpochSampler::skip_to(std::uint64_t taken) { taken_ = taken; }
+
+}  // namespace syncopate::train

@@ -1,0 +1,34 @@
+// Which samples a rank takes, where the strategy does not choose: every epoch a new shuffle of all,
+// of which each rank takes its own share. Ranks may be in different epochs; each share is gone
+// through once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace syncopate::train {
+
+class EpochSampler {
+ public:
+  EpochSampler(std::int64_t samples, int rank, int ranks, std::uint64_t seed);
+
+  std::vector<std::int64_t> next(std::size_t count);
+
+  /// Samples taken so far, and going there at once: the order depends on nothing else.
+  std::uint64_t taken() const { return taken_; }
+  void skip_to(std::uint64_t taken);
+
+ private:
+  void shuffle(std::uint64_t epoch);
+
+  std::int64_t samples_;
+  std::int64_t begin_;  ///< Of this rank's share of a shuffle.
+  std::int64_t share_;
+  std::uint64_t seed_;
+  std::uint64_t taken_ = 0;
+  std::uint64_t epoch_;
+  std::vector<std::int64_t> order_;
+};
+
+}  // namespace syncopate::train

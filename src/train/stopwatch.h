@@ -1,0 +1,31 @@
+// The time that a run has trained: it stands still while the run evaluates and saves.
+#pragma once
+
+#include <chrono>
+
+#include "syncopate/policy.h"
+
+namespace syncopate::train {
+
+class Stopwatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void go() { since_ = Clock::now(); }
+  void pause() { before_ += Clock::now() - since_; }
+  /// While it goes.
+  Duration elapsed() const { return before_ + (Clock::now() - since_); }
+  Duration before_pause() const { return before_; }
+  void resume_from(Duration elapsed) { before_ = elapsed; }
+
+ private:
+  Duration before_{0};
+  Clock::time_point since_ = Clock::now();
+};
+
+inline double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+inline Duration from_seconds(double value) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
+}
+
+}  // namespace syncopate::train

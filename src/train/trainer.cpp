@@ -1,0 +1,282 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "syncopate/error.h"
+#include "train/optimizers.h"
+
+namespace syncopate::train {
+
+std::atomic<bool> told_to_end = false;
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { told_to_end = true; };
+  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+}
+
+namespace {
+
+constexpr auto kShowEvery = std::chrono::milliseconds(200);
+
+torch::Device device_of(const Config& config, int rank) {
+  const bool cuda = config.device == "cuda" || (config.device == "mixed" && rank == 0);
+  if (cuda && !torch::cuda::is_available()) {
+    throw Error(ErrorCode::environment, "there is no CUDA device that libtorch can use",
+                "Train with --device cpu");
+  }
+  return cuda ? torch::kCUDA : torch::kCPU;
+}
+
+}  // namespace
+
+class Trainer::Pupil final : public TorchLearner {
+ public:
+  Pupil(torch::optim::Optimizer& optimizer, Trainer& trainer)
+      : TorchLearner(optimizer), trainer_(trainer) {}
+  void exchanged(const Exchange& exchange) override { trainer_.exchanged(exchange); }
+
+ private:
+  Trainer& trainer_;
+};
+
+Trainer::Trainer(const World& world, const Config& config, const std::filesystem::path& run,
+                 bool resume, ShowProgress show)
+    : world_(world),
+      config_(config),
+      run_(run),
+      workload_(workload(config.workload)),
+      device_(device_of(config, world.rank())),
+      task_(
+          make_task(workload_, {.data = config.data, .model = config.model, .seed = config.seed})),
+      course_(config, task_->train_samples()),
+      sampler_(task_->train_samples(), world.rank(), world.size(), config.seed),
+      weather_(Imbalance::parse(config.imbalance), world.size(), world.rank(), config.seed),
+      pacer_(clock_, told_to_end),
+      metrics_(config.metrics ? run / "metrics.jsonl" : std::filesystem::path(), world.rank()),
+      evaluator_(world, *task_, device_),
+      checkpoints_(world, run),
+      gather_(world, world.size() * sizeof(RankSums) / sizeof(double)),
+      show_(std::move(show)) {
+  task_->model().to(device_);
+  task_->model().train();
+  optimizer_ = make_optimizer(config, task_->model().parameters());
+  pupil_ = std::make_unique<Pupil>(*optimizer_, *this);
+  std::optional<Snapshot> snapshot;
+  if (resume) {
+    snapshot = checkpoints_.load(*optimizer_);
+    pupil_->write_weights(snapshot->weights);
+    load(*snapshot);
+  }
+  strategy_ = make_strategy(config.strategy, {.world = world,
+                                              .learner = *pupil_,
+                                              .notes = kNotes,
+                                              .samples = task_->train_samples(),
+                                              .batch = config.batch,
+                                              .seed = config.seed});
+  if (snapshot) strategy_->load(snapshot->strategy);
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::run() {
+  world_.barrier();
+  watch_.go();
+  while (!course_.must_stop()) {
+    step();
+    after_exchanges();
+  }
+  strategy_->finish();
+  pupil_->settle();
+  watch_.pause();
+  evaluate();
+  metrics_.flush();
+  write_result();
+}
+
+void Trainer::step() {
+  pupil_->set_rate(course_.rate());
+  std::vector<std::int64_t> samples = strategy_->choose(std::size_t(config_.batch));
+  if (samples.empty()) samples = sampler_.next(std::size_t(config_.batch));
+  strategy_->begin_step();
+  pupil_->zero_gradient();
+  std::fill(strategy_->notes().begin(), strategy_->notes().end(), 0.0F);
+  const Duration began = watch_.elapsed();
+  compute(samples);
+  const Duration arrived = watch_.elapsed();
+  const bool time_is_up =
+      config_.until.kind == Until::Kind::seconds && seconds(arrived) >= config_.until.amount;
+  strategy_->notes()[kStop] = time_is_up || told_to_end ? 1.0F : 0.0F;
+
+  const Duration computing = arrived - began;
+  sums_.computing += seconds(computing);
+  sums_.samples += strategy_->notes()[kSamples];
+  ++sums_.steps;
+  fresh_.clear();
+  strategy_->end_step(computing);
+
+  Duration waited{0};
+  for (const Exchange& exchange : fresh_) waited += exchange.waited;
+  const Duration exchanging = watch_.elapsed() - arrived - waited;
+  StepTimes times{.arrived_s = seconds(arrived),
+                  .compute_ms = seconds(computing) * 1e3,
+                  .exchange_ms = seconds(exchanging) * 1e3};
+  for (const Exchange& exchange : fresh_) {
+    metrics_.add(exchange, times, course_.samples(), course_.training_loss());
+    times.compute_ms = times.exchange_ms = 0;
+  }
+  show_progress(false);
+}
+
+void Trainer::compute(const std::vector<std::int64_t>& samples) {
+  pacer_.begin();
+  const auto began = watch_.elapsed();
+  const int parts = std::min<int>(strategy_->parts(), int(samples.size()));
+  const Duration paced = from_seconds(config_.pace_ms * 1e-3 * task_->work(samples));
+  const auto step = std::uint64_t(sums_.steps);
+  const std::span<float> notes = strategy_->notes();
+  for (int part = 0; part < parts; ++part) {
+    const std::size_t from = samples.size() * part / parts;
+    const std::size_t to = samples.size() * (part + 1) / parts;
+    const auto some = std::span(samples).subspan(from, to - from);
+    const Score score = task_->score(task_->train_batch(some).to(device_));
+    // Divided by all samples of the step, so that parts add up to its mean.
+    (score.losses.sum() / double(samples.size())).backward();
+    const torch::Tensor losses = score.losses.detach().to(torch::kCPU).contiguous();
+    notes[kSamples] += float(some.size());
+    notes[kLoss] += losses.sum().item<float>();
+    notes[kHits] += score.hits.sum().item<float>();
+    strategy_->note_losses(some, {losses.data_ptr<float>(), some.size()});
+    // Without a pace a step takes as long as it takes; of a part, the whole is extrapolated.
+    const Duration whole = (watch_.elapsed() - began) * parts / (part + 1);
+    pacer_.finish_part(part + 1, parts, weather_.length(step, std::max(paced, whole)));
+    if (strategy_->enough(watch_.elapsed() - began)) break;
+  }
+}
+
+void Trainer::exchanged(const Exchange& exchange) {
+  course_.follow(exchange);
+  sums_.waiting += seconds(exchange.waited);
+  ++sums_.exchanges;
+  sums_.contributors += exchange.contributors;
+  sums_.staleness = std::max(sums_.staleness, double(exchange.staleness));
+  sums_.dropped += double(exchange.dropped);
+  fresh_.push_back(exchange);
+  fresh_.back().notes = {};
+}
+
+void Trainer::after_exchanges() {
+  // At the end there is an evaluation anyway, of what finish() leaves.
+  const bool saves = course_.must_save() || (course_.must_stop() && config_.checkpoints);
+  const bool evaluates = course_.must_evaluate() && !course_.must_stop();
+  if (!saves && !evaluates) return;
+  watch_.pause();
+  pupil_->settle();
+  world_.barrier();
+  if (evaluates) evaluate();
+  if (saves) save();
+  course_.evaluated();
+  course_.saved();
+  metrics_.flush();
+  world_.barrier();
+  watch_.go();
+}
+
+void Trainer::evaluate() {
+  evaluations_.push_back(evaluator_.evaluate(seconds(watch_.before_pause()), course_.samples()));
+  const Evaluation& last = evaluations_.back();
+  const Until& until = config_.until;
+  if (until.kind == Until::Kind::accuracy && last.accuracy >= until.amount) course_.stop();
+  if (until.kind == Until::Kind::loss && last.loss <= until.amount) course_.stop();
+  show_progress(true);
+}
+
+bool Trainer::leads() const {
+  const RankSet dead = world_.dead();
+  int leader = 0;
+  while (dead.contains(leader)) ++leader;
+  return world_.rank() == leader;
+}
+
+void Trainer::show_progress(bool now) {
+  if (!show_ || (!now && watch_.elapsed() - shown_at_ < kShowEvery) || !leads()) return;
+  shown_at_ = watch_.elapsed();
+  const double clock = seconds(watch_.elapsed());
+  Progress progress{.share = course_.share(),
+                    .samples = course_.samples(),
+                    .seconds = clock,
+                    .rounds = course_.exchanges(),
+                    .loss = course_.training_loss(),
+                    .accuracy = course_.training_accuracy()};
+  if (config_.until.kind == Until::Kind::seconds) progress.share = clock / config_.until.amount;
+  if (!evaluations_.empty()) {
+    progress.accuracy = evaluations_.back().accuracy;
+    progress.evaluated = true;
+  }
+  if (clock > 0) progress.wait_share = sums_.waiting / clock;
+  if (sums_.exchanges > 0) progress.contributors = sums_.contributors / sums_.exchanges;
+  show_(progress);
+}
+
+void Trainer::write_result() {
+  sums_.seconds = seconds(watch_.before_pause());
+  constexpr std::size_t kNumbers = sizeof(RankSums) / sizeof(double);
+  double* all = gather_.slot();
+  std::fill(all, all + gather_.size(), 0.0);
+  std::memcpy(all + world_.rank() * kNumbers, &sums_, sizeof(RankSums));
+  const auto rounds = gather_.exchange();
+  std::vector<RankSums> ranks(std::size_t(world_.size()));
+  std::memcpy(static_cast<void*>(ranks.data()), rounds.front().sum().data(), ranks.size() * sizeof(RankSums));
+  if (!leads()) return;
+  Result result = sum_up(ranks, evaluations_, config_.target, workload_.regression);
+  result.rounds = double(course_.exchanges());
+  result.interrupted = told_to_end;
+  result.dead = world_.dead().list();
+  const std::filesystem::path file = run_ / "result.json";
+  const std::filesystem::path fresh = run_ / "result.json.new";
+  std::ofstream(fresh) << nlohmann::json(result).dump(2) << "\n";
+  std::filesystem::rename(fresh, file);
+}
+
+void Trainer::save() {
+  Snapshot snapshot{.weights = std::vector<float>(pupil_->size()), .strategy = strategy_->save()};
+  pupil_->read_weights(snapshot.weights);
+  evaluator_.average_statistics();
+  for (const torch::Tensor& buffer : task_->model().buffers()) {
+    snapshot.statistics.push_back(buffer.to(torch::kCPU));
+  }
+  snapshot.numbers = {
+      {"samples", course_.samples()},      {"exchanges", double(course_.exchanges())},
+      {"taken", double(sampler_.taken())}, {"seconds", seconds(watch_.before_pause())},
+      {"computing", sums_.computing},      {"waiting", sums_.waiting},
+      {"own samples", sums_.samples},      {"steps", sums_.steps},
+      {"own exchanges", sums_.exchanges},  {"contributors", sums_.contributors},
+      {"staleness", sums_.staleness},      {"dropped", sums_.dropped}};
+  checkpoints_.save(snapshot, *optimizer_);
+}
+
+void Trainer::load(const Snapshot& snapshot) {
+  const torch::NoGradGuard no_grad;
+  const auto buffers = task_->model().buffers();
+  for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(snapshot.statistics.at(i));
+  const auto number = [&](const char* name) { return snapshot.numbers.at(name); };
+  course_.resume(number("samples"), std::uint64_t(number("exchanges")));
+  sampler_.skip_to(std::uint64_t(number("taken")));
+  watch_.resume_from(from_seconds(number("seconds")));
+  sums_ = {.seconds = 0,
+           .computing = number("computing"),
+           .waiting = number("waiting"),
+           .samples = number("own samples"),
+           .steps = number("steps"),
+           .exchanges = number("own exchanges"),
+           .contributors = number("contributors"),
+           .staleness = number("staleness"),
+           .dropped = number("dropped")};
+}
+
+}  // namespace syncopate::train

@@ -1,0 +1,99 @@
+// One rank of a training run: computes steps at the pace and in the weather it is given, lets the
+// strategy exchange them, and stops with the others to evaluate and to save.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "syncopate/torch.h"
+#include "syncopate/world.h"
+#include "train/checkpoint.h"
+#include "train/config.h"
+#include "train/course.h"
+#include "train/evaluation.h"
+#include "train/metrics.h"
+#include "train/pace.h"
+#include "train/result.h"
+#include "train/sampler.h"
+#include "train/stopwatch.h"
+#include "train/weather.h"
+#include "train/workload.h"
+
+namespace syncopate::train {
+
+/// Set when the process is told to end (see catch_signals): the run then stops cleanly.
+extern std::atomic<bool> told_to_end;
+/// SIGINT and SIGTERM set told_to_end.
+void catch_signals();
+
+/// What a run reports while it runs; called by one rank, a few times per second at most.
+struct Progress {
+  double share = 0;
+  double samples = 0;
+  double seconds = 0;
+  std::uint64_t rounds = 0;
+  double loss = 0;
+  double accuracy = 0;  ///< Of the last evaluation, or of training if there was none.
+  bool evaluated = false;
+  double wait_share = 0;
+  double contributors = 0;
+};
+using ShowProgress = std::function<void(const Progress&)>;
+
+class Trainer {
+ public:
+  Trainer(const World& world, const Config& config, const std::filesystem::path& run, bool resume,
+          ShowProgress show);
+  ~Trainer();
+
+  /// Trains to the end, and writes result.json.
+  void run();
+
+ private:
+  class Pupil;  ///< The learner, which tells the trainer of every exchange.
+
+  void step();
+  void compute(const std::vector<std::int64_t>& samples);
+  void exchanged(const Exchange& exchange);
+  void after_exchanges();
+  void evaluate();
+  void save();
+  void load(const Snapshot& snapshot);
+  void write_result();
+  bool leads() const;
+  void show_progress(bool now);
+
+  World world_;
+  Config config_;
+  std::filesystem::path run_;
+  const Workload& workload_;
+  torch::Device device_;
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  std::unique_ptr<Pupil> pupil_;
+  Course course_;
+  EpochSampler sampler_;
+  Weather weather_;
+  SteadyClock clock_;
+  Pacer pacer_;
+  Stopwatch watch_;
+  Metrics metrics_;
+  Evaluator evaluator_;
+  Checkpoints checkpoints_;
+  Allreduce<double> gather_;
+  ShowProgress show_;
+  std::unique_ptr<Strategy> strategy_;
+
+  RankSums sums_;
+  std::vector<Evaluation> evaluations_;
+  std::vector<Exchange> fresh_;  ///< Of the step that just ended.
+  Duration shown_at_{0};
+};
+
+}  // namespace syncopate::train

@@ -1,0 +1,17 @@
+#include "train/workloads/grey_pictures.h"
+#include "train/workloads/registry.h"
+
+namespace syncopate::train {
+
+Workload fashion() {
+  return {.name = "fashion",
+          .models = {"cnn", "resnet8"},
+          .data = "Fashion-MNIST, 60,000 + 10,000 pictures of clothes (make data)",
+          .imbalance = "injected",
+          .defaults = {.batch = 32, .rate = 0.05, .epochs = 3, .target = 0.88},
+          .make = [](const TaskOptions& options) {
+            return grey_pictures(options, "fashion", 0.2860F, 0.3530F);
+          }};
+}
+
+}  // namespace syncopate::train
