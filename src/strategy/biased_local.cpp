@@ -47,6 +47,11 @@ class BiasedLocal final : public Averaging {
     if (sampler_) sampler_->note(samples, losses);
   }
 
+  void finish() override {
+    if (losses_) losses_->leave();  // Others may still take samples; nobody waits for our losses.
+    Averaging::finish();
+  }
+
   StrategyState save() const override {
     StrategyState state = Averaging::save();
     state.vectors["steps"].assign(steps_of_.begin(), steps_of_.end());
