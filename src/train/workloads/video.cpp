@@ -74,12 +74,7 @@ Workload video() {
           .data = "generated: features of 9,537 + 3,783 videos in 20 classes, as long as UCF101's",
           .imbalance = "inherent: 29 to 1,776 frames",
           .unit = "frame",
-          .defaults = {.batch = 16,
-                       .optimizer = "adam",
-                       .rate = 0.003,
-                       .epochs = 8,
-                       .target = 0.7,
-                       .pace_ms = 0.0084},
+          .defaults = {.batch = 16, .rate = 0.1, .epochs = 6, .target = 0.72, .pace_ms = 0.0084},
           .make = [](const TaskOptions& options) -> std::unique_ptr<Task> {
             return std::make_unique<VideoTask>(options.seed);
           }};
