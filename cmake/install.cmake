@@ -19,6 +19,16 @@ if(TARGET syncopate_cli)
   install(TARGETS syncopate_cli)
 endif()
 
+# A component of its own, so that whoever does not ask for it needs no libtorch.
+if(TARGET syncopate_torch)
+  install(TARGETS syncopate_torch EXPORT syncopate-torch-targets)
+  install(EXPORT syncopate-torch-targets NAMESPACE syncopate:: DESTINATION ${package_dir})
+  if(TARGET syncopate_train_cli)
+    set_target_properties(syncopate_train_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+    install(TARGETS syncopate_train_cli)
+  endif()
+endif()
+
 install(EXPORT syncopate-targets NAMESPACE syncopate:: DESTINATION ${package_dir})
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/syncopate-config.cmake.in

@@ -32,6 +32,7 @@ std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& o
   nlohmann::json head{{"numbers", snapshot.numbers},
                       {"strategy", snapshot.strategy.numbers},
                       {"statistics", snapshot.statistics.size()},
+                      {"evaluations", snapshot.evaluations},
                       {"vectors", nlohmann::json::array()}};
   for (const auto& [name, values] : snapshot.strategy.vectors) {
     archive.write(fmt::format("vector{}", head["vectors"].size()), tensor_of(values), true);
@@ -133,6 +134,7 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
     Snapshot snapshot{.weights = vector_of(read("weights"))};
     head.at("numbers").get_to(snapshot.numbers);
     head.at("strategy").get_to(snapshot.strategy.numbers);
+    head.at("evaluations").get_to(snapshot.evaluations);
     for (std::size_t i = 0; i < head.at("statistics").get<std::size_t>(); ++i) {
       snapshot.statistics.push_back(read(fmt::format("statistic{}", i)));
     }

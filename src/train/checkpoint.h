@@ -14,6 +14,7 @@
 #include "syncopate/allreduce.h"
 #include "syncopate/strategy.h"
 #include "syncopate/world.h"
+#include "train/result.h"
 
 namespace syncopate::train {
 
@@ -23,6 +24,7 @@ struct Snapshot {
   std::vector<torch::Tensor> statistics;  ///< The model's buffers.
   StrategyState strategy;
   std::map<std::string, double> numbers;  ///< The trainer's own.
+  std::vector<Evaluation> evaluations;
 };
 
 class Checkpoints {

@@ -48,6 +48,9 @@ struct Result {
   std::vector<Evaluation> evaluations;
 };
 
+void to_json(nlohmann::json& json, const Evaluation& evaluation);
+void from_json(const nlohmann::json& json, Evaluation& evaluation);
+
 Result sum_up(const std::vector<RankSums>& ranks, const std::vector<Evaluation>& evaluations,
               double target, bool regression);
 

@@ -11,16 +11,21 @@ class Stopwatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void go() { since_ = Clock::now(); }
-  void pause() { before_ += Clock::now() - since_; }
-  /// While it goes.
-  Duration elapsed() const { return before_ + (Clock::now() - since_); }
-  Duration before_pause() const { return before_; }
+  void go() {
+    since_ = Clock::now();
+    going_ = true;
+  }
+  void pause() {
+    before_ = elapsed();
+    going_ = false;
+  }
+  Duration elapsed() const { return going_ ? before_ + (Clock::now() - since_) : before_; }
   void resume_from(Duration elapsed) { before_ = elapsed; }
 
  private:
   Duration before_{0};
-  Clock::time_point since_ = Clock::now();
+  bool going_ = false;
+  Clock::time_point since_;
 };
 
 inline double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }

@@ -188,7 +188,7 @@ void Trainer::after_exchanges() {
 }
 
 void Trainer::evaluate() {
-  evaluations_.push_back(evaluator_.evaluate(seconds(watch_.before_pause()), course_.samples()));
+  evaluations_.push_back(evaluator_.evaluate(seconds(watch_.elapsed()), course_.samples()));
   const Evaluation& last = evaluations_.back();
   const Until& until = config_.until;
   if (until.kind == Until::Kind::accuracy && last.accuracy >= until.amount) course_.stop();
@@ -224,14 +224,15 @@ void Trainer::show_progress(bool now) {
 }
 
 void Trainer::write_result() {
-  sums_.seconds = seconds(watch_.before_pause());
+  sums_.seconds = seconds(watch_.elapsed());
   constexpr std::size_t kNumbers = sizeof(RankSums) / sizeof(double);
   double* all = gather_.slot();
   std::fill(all, all + gather_.size(), 0.0);
   std::memcpy(all + world_.rank() * kNumbers, &sums_, sizeof(RankSums));
   const auto rounds = gather_.exchange();
   std::vector<RankSums> ranks(std::size_t(world_.size()));
-  std::memcpy(static_cast<void*>(ranks.data()), rounds.front().sum().data(), ranks.size() * sizeof(RankSums));
+  std::memcpy(static_cast<void*>(ranks.data()), rounds.front().sum().data(),
+              ranks.size() * sizeof(RankSums));
   if (!leads()) return;
   Result result = sum_up(ranks, evaluations_, config_.target, workload_.regression);
   result.rounds = double(course_.exchanges());
@@ -252,11 +253,12 @@ void Trainer::save() {
   }
   snapshot.numbers = {
       {"samples", course_.samples()},      {"exchanges", double(course_.exchanges())},
-      {"taken", double(sampler_.taken())}, {"seconds", seconds(watch_.before_pause())},
+      {"taken", double(sampler_.taken())}, {"seconds", seconds(watch_.elapsed())},
       {"computing", sums_.computing},      {"waiting", sums_.waiting},
       {"own samples", sums_.samples},      {"steps", sums_.steps},
       {"own exchanges", sums_.exchanges},  {"contributors", sums_.contributors},
       {"staleness", sums_.staleness},      {"dropped", sums_.dropped}};
+  snapshot.evaluations = evaluations_;
   checkpoints_.save(snapshot, *optimizer_);
 }
 
@@ -265,6 +267,7 @@ void Trainer::load(const Snapshot& snapshot) {
   const auto buffers = task_->model().buffers();
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(snapshot.statistics.at(i));
   const auto number = [&](const char* name) { return snapshot.numbers.at(name); };
+  evaluations_ = snapshot.evaluations;
   course_.resume(number("samples"), std::uint64_t(number("exchanges")));
   sampler_.skip_to(std::uint64_t(number("taken")));
   watch_.resume_from(from_seconds(number("seconds")));
