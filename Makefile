@@ -25,7 +25,12 @@ data: ## Fetch MNIST and Fashion-MNIST into data/ (or SYNCOPATE_DATA) for traini
 	@tools/data
 
 .PHONY: demo
-demo: build ## A one-minute tour of partial collectives with 8 ranks.
+demo: data build ## Train with 8 unequal ranks under four strategies, and compare them.
+	build/release/bin/syncopate compare --workload fashion -n 8 --imbalance shift:5..40ms --pace off \
+	  --strategies sync,eager-solo,eager-majority,wagma
+
+.PHONY: tour
+tour: build ## A one-minute tour of partial collectives with 8 ranks.
 	build/release/bin/syncopate tour
 
 .PHONY: test
