@@ -12,6 +12,10 @@ const SHARE = 7;  // One image in so many is for the test.
 const SEED = 20170825;
 
 const [folder, output] = process.argv.slice(2);
+process.on('uncaughtException', (error) => {
+  console.error(error.message);
+  process.exit(1);
+});
 
 // A small generator of our own (mulberry32), because Math.random cannot be seeded.
 let state = SEED;
