@@ -1,9 +1,18 @@
 #include "train/result.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace syncopate::train {
+namespace {
+
+/// A loss that is no number, of a run that diverged, is written as null.
+double number(const nlohmann::json& json) {
+  return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
 
 void to_json(nlohmann::json& json, const Evaluation& evaluation) {
   json = {{"seconds", evaluation.seconds},
@@ -16,7 +25,7 @@ void from_json(const nlohmann::json& json, Evaluation& evaluation) {
   json.at("seconds").get_to(evaluation.seconds);
   json.at("samples").get_to(evaluation.samples);
   json.at("accuracy").get_to(evaluation.accuracy);
-  json.at("loss").get_to(evaluation.loss);
+  evaluation.loss = number(json.at("loss"));
 }
 
 Result sum_up(const std::vector<RankSums>& ranks, const std::vector<Evaluation>& evaluations,
@@ -79,12 +88,7 @@ void from_json(const nlohmann::json& json, Result& result) {
   json.at("samples").get_to(result.samples);
   json.at("rounds").get_to(result.rounds);
   json.at("accuracy").get_to(result.accuracy);
-  // A loss that is no number is written as null.
-  const auto number = [&](const char* name) {
-    return json.at(name).is_number() ? json.at(name).get<double>()
-                                     : std::numeric_limits<double>::quiet_NaN();
-  };
-  result.loss = number("loss");
+  result.loss = number(json.at("loss"));
   if (json.at("time_to_target").is_number()) result.time_to_target = json["time_to_target"];
   json.at("samples_per_s").get_to(result.samples_per_s);
   json.at("wait_share").get_to(result.wait_share);
