@@ -30,7 +30,8 @@ std::vector<std::int64_t> EpochSampler::next(std::size_t count) {
     const std::uint64_t epoch = taken_ / std::uint64_t(share_);
     if (epoch != epoch_) shuffle(epoch);
     const std::int64_t place = begin_ + std::int64_t(taken_ % std::uint64_t(share_));
-    samples.push_back(order_[std::size_t(std::min(place, samples_ - 1))]);
+    samples.push_back(std::int64_t(epoch) * samples_ +
+                      order_[std::size_t(std::min(place, samples_ - 1))]);
   }
   return samples;
 }

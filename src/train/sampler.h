@@ -1,6 +1,6 @@
 // Which samples a rank takes, where the strategy does not choose: every epoch a new shuffle of all,
 // of which each rank takes its own share. Ranks may be in different epochs; each share is gone
-// through once.
+// through once. Samples are numbered onwards in each epoch, so that pictures can be disturbed anew.
 #pragma once
 
 #include <cstddef>
