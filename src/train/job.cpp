@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <torch/torch.h>
 
 #include <ctime>
 #include <fstream>
@@ -103,6 +104,10 @@ void check(const Config& config) {
   if (config.device != "cpu" && config.device != "cuda" && config.device != "mixed") {
     refuse(fmt::format("there is no device '{}'", config.device),
            "Use cpu, cuda, or mixed (rank 0 on the GPU, the others on CPUs)");
+  }
+  if (config.device != "cpu" && !torch::cuda::is_available()) {
+    throw Error(ErrorCode::environment, "there is no CUDA device that libtorch can use",
+                "Train with --device cpu");
   }
   if (!(config.pace_ms >= 0)) refuse("the pace is negative", "Give 0 or more");
   const bool judged =
