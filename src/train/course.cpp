@@ -65,6 +65,7 @@ double Course::rate() const {
 void Course::resume(double samples, std::uint64_t exchanges) {
   samples_ = samples;
   exchanges_ = exchanges;
+  stop_ = reached();  // Nothing is left to do, unless the end was moved on.
 }
 
 }  // namespace syncopate::train
