@@ -1,5 +1,6 @@
 // `syncopate run`: any program as ranks on this machine.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <optional>

@@ -23,7 +23,7 @@ constexpr double kLargestSigma = 10;
   throw Error(ErrorCode::invalid_argument, what_happened, what_to_do);
 }
 
-std::string quoted(std::string_view text) { return std::string("\"").append(text) + "\""; }
+std::string in_quotes(std::string_view text) { return std::string("\"").append(text) + "\""; }
 
 /// The text of one imbalance, which every error quotes in full.
 class Reader {
@@ -35,7 +35,7 @@ class Reader {
                                                       const char* form) const {
     const auto at = part.find(mark);
     if (at == std::string_view::npos) {
-      refuse("The imbalance " + quoted(text_) + " lacks a " + quoted(mark),
+      refuse("The imbalance " + in_quotes(text_) + " lacks a " + in_quotes(mark),
              std::string("Write it as ") + form);
     }
     return {part.substr(0, at), part.substr(at + mark.size())};
@@ -44,7 +44,7 @@ class Reader {
   Duration time(std::string_view part) const {
     const auto value = duration(part);
     if (!value) {
-      wrong(quoted(part) + " is not a duration",
+      wrong(in_quotes(part) + " is not a duration",
             "Use a number that is not negative with its unit, such as 20ms or 500us");
     }
     return *value;
@@ -56,13 +56,13 @@ class Reader {
                 const char* allowed) const {
     const auto value = number<Number>(part);
     if (!value || !(*value >= least && *value <= most)) {
-      wrong(quoted(part) + " is not " + what, std::string("Use ") + allowed);
+      wrong(in_quotes(part) + " is not " + what, std::string("Use ") + allowed);
     }
     return *value;
   }
 
   [[noreturn]] void wrong(const std::string& what, const std::string& what_to_do) const {
-    refuse("In the imbalance " + quoted(text_) + ", " + what, what_to_do);
+    refuse("In the imbalance " + in_quotes(text_) + ", " + what, what_to_do);
   }
 
  private:
@@ -179,7 +179,7 @@ Imbalance Imbalance::parse(std::string_view text) {
     if (name == "lognormal") return {read_lognormal(reader, rest)};
     if (name == "trace") return {read_trace(rest)};
   }
-  refuse(quoted(text) + " is not an imbalance",
+  refuse(in_quotes(text) + " is not an imbalance",
          "Use none, random:KxMS, shift:MIN..MAX, persistent:RANK*FACTOR, lognormal:MEDIAN,SIGMA "
          "or trace:FILE");
 }

@@ -33,8 +33,10 @@ std::string file_name(std::string text) {
 
 fs::path make_directory(const Config& config, const fs::path& runs) {
   const std::time_t now = std::time(nullptr);
-  const std::string name = fmt::format("{:%Y-%m-%d-%H%M%S}-{}-{}", fmt::localtime(now),
-                                       config.workload, file_name(config.strategy));
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  const std::string name =
+      fmt::format("{:%Y-%m-%d-%H%M%S}-{}-{}", local, config.workload, file_name(config.strategy));
   std::error_code error;
   fs::create_directories(runs, error);
   for (int attempt = 1; !error; ++attempt) {

@@ -26,7 +26,7 @@ constexpr Duration kLongest = std::chrono::hours(24 * 365);
   throw Error(ErrorCode::invalid_argument, what_happened, what_to_do);
 }
 
-std::string quoted(std::string_view text) { return std::string("\"").append(text) + "\""; }
+std::string in_quotes(std::string_view text) { return std::string("\"").append(text) + "\""; }
 
 std::string_view trimmed(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -46,17 +46,17 @@ std::vector<Duration> read_times(const std::string& file) {
     auto time = duration(text);
     if (!time) time = duration(std::string(text) + "ms");
     if (!time) {
-      refuse(file + ":" + std::to_string(at) + ": " + quoted(text) + " is not a step time",
+      refuse(file + ":" + std::to_string(at) + ": " + in_quotes(text) + " is not a step time",
              "Write one time per line, in milliseconds or with a unit, such as 12.5 or 900us");
     }
     times.push_back(*time);
   }
   if (!stream.eof()) {
-    refuse("The trace " + quoted(file) + " cannot be read: " + std::strerror(errno),
+    refuse("The trace " + in_quotes(file) + " cannot be read: " + std::strerror(errno),
            "Name a text file with one step time per line");
   }
   if (times.empty()) {
-    refuse("The trace " + quoted(file) + " has no step times", "Write one time per line");
+    refuse("The trace " + in_quotes(file) + " has no step times", "Write one time per line");
   }
   return times;
 }
@@ -79,7 +79,7 @@ double normal(std::uint64_t random) {
 void check(const Imbalance& imbalance, int ranks) {
   if (const auto* random = std::get_if<Imbalance::Random>(&imbalance.form)) {
     if (random->ranks <= ranks) return;
-    refuse("The imbalance " + quoted(to_string(imbalance)) + " delays " +
+    refuse("The imbalance " + in_quotes(to_string(imbalance)) + " delays " +
                std::to_string(random->ranks) + " ranks in each step, but there are only " +
                std::to_string(ranks),
            "Delay at most " + std::to_string(ranks));
@@ -87,7 +87,7 @@ void check(const Imbalance& imbalance, int ranks) {
   if (const auto* persistent = std::get_if<Imbalance::Persistent>(&imbalance.form)) {
     for (const auto& slow : persistent->slow) {
       if (slow.rank < ranks) continue;
-      refuse("The imbalance " + quoted(to_string(imbalance)) + " slows rank " +
+      refuse("The imbalance " + in_quotes(to_string(imbalance)) + " slows rank " +
                  std::to_string(slow.rank) + ", but there are only " + std::to_string(ranks),
              "Name ranks from 0 to " + std::to_string(ranks - 1));
     }

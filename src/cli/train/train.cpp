@@ -1,5 +1,6 @@
 // `syncopate train`: one run, and `rank`: one rank of it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <fstream>

@@ -1,5 +1,6 @@
 // `syncopate workloads`: what there is to train.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/train/commands.h"
 #include "train/workload.h"
