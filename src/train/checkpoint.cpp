@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
@@ -66,6 +68,48 @@ void write_file(const fs::path& path, const std::string& bytes) {
   if (!safe) throw std::system_error(error, std::generic_category(), path.string());
 }
 
+[[noreturn]] void refuse(const fs::path& file, const std::string& reason) {
+  // The first line says it; the rest is for those who work on libtorch.
+  throw Error(
+      ErrorCode::environment,
+      fmt::format("{} cannot be read: {}", file.string(), reason.substr(0, reason.find('\n'))),
+      "The file is damaged, or of another version: start the run anew");
+}
+
+/// So that a name is on the disk too, not only what is in the file.
+void sync_folder(const fs::path& folder) {
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return;
+  ::fsync(file);
+  ::close(file);
+}
+
+/// At every moment there is a whole checkpoint under the name, wherever the file system can.
+void take_place(const fs::path& fresh, const fs::path& folder) {
+  sync_folder(fresh);
+  if (!fs::exists(folder)) {
+    fs::rename(fresh, folder);
+  } else if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(fresh);
+  } else {
+    const fs::path old = folder.string() + ".old";
+    fs::remove_all(old);
+    fs::rename(folder, old);
+    fs::rename(fresh, folder);
+    fs::remove_all(old);
+  }
+  sync_folder(folder.parent_path());
+}
+
+/// Leaves out what the rank that saved it had under way: it will do that itself.
+void make_stand_in(Snapshot& snapshot) {
+  snapshot.stands_in = true;
+  snapshot.strategy.vectors.erase("carried");
+  snapshot.strategy.numbers.erase("carried weight");
+  const auto notes = snapshot.strategy.vectors.find("notes");
+  if (notes != snapshot.strategy.vectors.end()) std::ranges::fill(notes->second, 0.0F);
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const World& world, fs::path run)
@@ -77,10 +121,13 @@ fs::path Checkpoints::part(const fs::path& folder, int rank) const {
 
 void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
   const fs::path fresh = folder_.string() + ".new";
-  const fs::path old = folder_.string() + ".old";
-  const RankSet dead = world_.dead();
-  int leader = 0;
-  while (dead.contains(leader)) ++leader;
+  // Asked anew at every stage: the one that led may have died.
+  const auto leads = [&] {
+    const RankSet dead = world_.dead();
+    int leader = 0;
+    while (dead.contains(leader)) ++leader;
+    return world_.rank() == leader;
+  };
   std::string failure;
   const auto attempt = [&](auto&& action) {
     try {
@@ -92,7 +139,7 @@ void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& 
     const auto rounds = failures_.exchange();
     if (rounds.front().sum()[0] == 0) return;
     std::error_code ignored;
-    if (world_.rank() == leader) fs::remove_all(fresh, ignored);
+    if (leads()) fs::remove_all(fresh, ignored);
     throw Error(ErrorCode::environment,
                 fmt::format("a checkpoint could not be written: {}",
                             failure.empty() ? "another rank failed" : failure),
@@ -100,22 +147,23 @@ void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& 
                             folder_.parent_path().string()));
   };
   attempt([&] {
-    if (world_.rank() != leader) return;
+    if (!leads()) return;
     fs::remove_all(fresh);
     fs::create_directories(fresh);
   });
   attempt([&] { write_file(part(fresh, world_.rank()), serialize(snapshot, optimizer)); });
   attempt([&] {
-    if (world_.rank() != leader) return;
-    fs::remove_all(old);
-    if (fs::exists(folder_)) fs::rename(folder_, old);
-    fs::rename(fresh, folder_);
-    fs::remove_all(old);
+    if (!leads()) return;
+    // What a rank was writing when it died may not be whole.
+    for (const int rank : world_.dead().list()) fs::remove(part(fresh, rank));
+    take_place(fresh, folder_);
   });
 }
 
 Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
-  const fs::path file = part(folder_, world_.rank());
+  fs::path file = part(folder_, world_.rank());
+  const bool missing = !fs::exists(file);
+  for (int rank = 0; rank < world_.size() && !fs::exists(file); ++rank) file = part(folder_, rank);
   if (!fs::exists(file)) {
     throw Error(ErrorCode::environment, fmt::format("there is no {}", file.string()),
                 "Resume a run that has saved a checkpoint, with as many ranks as it had");
@@ -144,11 +192,12 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
     torch::serialize::InputArchive state;
     archive.read("optimizer", state);
     optimizer.load(state);
+    if (missing) make_stand_in(snapshot);
     return snapshot;
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::environment,
-                fmt::format("{} cannot be read: {}", file.string(), error.what_without_backtrace()),
-                "The file is damaged, or of another version: start the run anew");
+    refuse(file, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    refuse(file, error.what());
   }
 }
 

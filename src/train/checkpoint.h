@@ -25,6 +25,7 @@ struct Snapshot {
   StrategyState strategy;
   std::map<std::string, double> numbers;  ///< The trainer's own.
   std::vector<Evaluation> evaluations;
+  bool stands_in = false;  ///< It was another rank's; this one had died.
 };
 
 class Checkpoints {
@@ -35,7 +36,8 @@ class Checkpoints {
   /// written; the old checkpoint stays as it was.
   void save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer);
 
-  /// This rank's part. Throws Error if there is none, or it does not fit.
+  /// This rank's part; if it had died, another's without what was that rank's alone. Throws
+  /// Error if there is none, or it does not fit.
   Snapshot load(torch::optim::Optimizer& optimizer) const;
 
  private:

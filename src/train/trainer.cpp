@@ -271,6 +271,7 @@ void Trainer::load(const Snapshot& snapshot) {
   course_.resume(number("samples"), std::uint64_t(number("exchanges")));
   sampler_.skip_to(std::uint64_t(number("taken")));
   watch_.resume_from(from_seconds(number("seconds")));
+  if (snapshot.stands_in) return;
   sums_ = {.seconds = 0,
            .computing = number("computing"),
            .waiting = number("waiting"),
