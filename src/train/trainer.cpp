@@ -91,9 +91,12 @@ void Trainer::run() {
     step();
     after_exchanges();
   }
+  fresh_.clear();
+  const Duration arrived = watch_.elapsed();
   strategy_->finish();
   pupil_->settle();
   watch_.pause();
+  keep_metrics({.arrived_s = seconds(arrived)});
   evaluate();
   metrics_.flush();
   write_result();
@@ -123,14 +126,17 @@ void Trainer::step() {
   Duration waited{0};
   for (const Exchange& exchange : fresh_) waited += exchange.waited;
   const Duration exchanging = watch_.elapsed() - arrived - waited;
-  StepTimes times{.arrived_s = seconds(arrived),
-                  .compute_ms = seconds(computing) * 1e3,
-                  .exchange_ms = seconds(exchanging) * 1e3};
+  keep_metrics({.arrived_s = seconds(arrived),
+                .compute_ms = seconds(computing) * 1e3,
+                .exchange_ms = seconds(exchanging) * 1e3});
+  show_progress(false);
+}
+
+void Trainer::keep_metrics(StepTimes times) {
   for (const Exchange& exchange : fresh_) {
     metrics_.add(exchange, times, course_.samples(), course_.training_loss());
     times.compute_ms = times.exchange_ms = 0;
   }
-  show_progress(false);
 }
 
 void Trainer::compute(const std::vector<std::int64_t>& samples) {
@@ -172,14 +178,15 @@ void Trainer::exchanged(const Exchange& exchange) {
 
 void Trainer::after_exchanges() {
   // At the end there is an evaluation anyway, of what finish() leaves.
-  const bool saves = course_.must_save() || (course_.must_stop() && config_.checkpoints);
   const bool evaluates = course_.must_evaluate() && !course_.must_stop();
-  if (!saves && !evaluates) return;
+  const bool ends = course_.must_stop() && config_.checkpoints;
+  if (!evaluates && !course_.must_save() && !ends) return;
   watch_.pause();
   pupil_->settle();
   world_.barrier();
   if (evaluates) evaluate();
-  if (saves) save();
+  // The evaluation may have found that this is the end.
+  if (course_.must_save() || (course_.must_stop() && config_.checkpoints)) save();
   course_.evaluated();
   course_.saved();
   metrics_.flush();
@@ -240,7 +247,13 @@ void Trainer::write_result() {
   result.dead = world_.dead().list();
   const std::filesystem::path file = run_ / "result.json";
   const std::filesystem::path fresh = run_ / "result.json.new";
-  std::ofstream(fresh) << nlohmann::json(result).dump(2) << "\n";
+  std::ofstream stream(fresh);
+  stream << nlohmann::json(result).dump(2) << "\n";
+  stream.close();
+  if (!stream) {
+    throw Error(ErrorCode::environment, fmt::format("{} cannot be written", file.string()),
+                "Make room on the disk; what was saved is unharmed");
+  }
   std::filesystem::rename(fresh, file);
 }
 

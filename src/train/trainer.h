@@ -61,6 +61,7 @@ class Trainer {
   void step();
   void compute(const std::vector<std::int64_t>& samples);
   void exchanged(const Exchange& exchange);
+  void keep_metrics(StepTimes times);
   void after_exchanges();
   void evaluate();
   void save();
