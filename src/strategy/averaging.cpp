@@ -85,8 +85,9 @@ void Averaging::finish() {
 }
 
 StrategyState Averaging::save() const {
+  const auto notes = std::span(gathered_).first(notes_.size());
   return {.numbers = {{"rounds", double(before_ + seen_)}, {"steps since average", double(steps_)}},
-          .vectors = {{"notes", {gathered_.begin(), gathered_.begin() + notes_.size()}}}};
+          .vectors = {{"notes", {notes.begin(), notes.end()}}}};
 }
 
 void Averaging::load(const StrategyState& state) {

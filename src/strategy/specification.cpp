@@ -1,5 +1,6 @@
 #include "strategy/specification.h"
 
+#include <array>
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -38,8 +39,8 @@ std::optional<Number> read(const std::string& text) {
 }
 
 std::string plain(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 }  // namespace

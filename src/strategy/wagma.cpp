@@ -66,7 +66,7 @@ class Wagma final : public Strategy {
     Allreduce<float> everyone(world_, learner_.size() + gathered_.size() + 1);
     std::vector<float> mine(everyone.size());
     learner_.read_weights({mine.data(), learner_.size()});
-    std::copy(gathered_.begin(), gathered_.end(), mine.begin() + learner_.size());
+    std::ranges::copy(gathered_, mine.data() + learner_.size());
     mine.back() = float(seen_ - met_);
     const Rounds<float> rounds = everyone.exchange(mine);
     const std::span<const float> sum = rounds.front().sum();
@@ -76,7 +76,7 @@ class Wagma final : public Strategy {
     for (std::size_t i = 0; i < learner_.size(); ++i) mine[i] = float(double(sum[i]) / ranks);
     learner_.keep_weights_at(mine.data());
     learner_.keep_weights_at(nullptr);
-    std::copy_n(sum.begin() + learner_.size(), gathered_.size(), gathered_.begin());
+    std::ranges::copy(sum.subspan(learner_.size(), gathered_.size()), gathered_.begin());
     learner_.exchanged({.number = before_ + seen_ + 1,
                         .agreed = true,
                         .notes = gathered_,
