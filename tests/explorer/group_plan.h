@@ -31,6 +31,8 @@ struct GroupPlan {
   /// Nothing in it takes time: then no wait may end by the clock either.
   bool timeless() const;
   int all_steps() const;
+  /// Steps of the protocol that it takes, about.
+  int typical_steps() const { return 80 * all_steps(); }
   std::string describe() const;
 };
 

@@ -37,6 +37,7 @@ const std::string& GroupPlay::run(const GroupPlan& plan, Machine::Scheduler& sch
   last_step_ = {};
   step_ = {};
   left_ = leaving_ = waiting_ = 0;
+  rounds_run_ = 0;
   schedule_ = std::make_unique<round::GroupSchedule>(plan.ranks, plan.options.group_size,
                                                      plan.options.rotate, plan.options.seed);
   stage_.set(plan.ranks);

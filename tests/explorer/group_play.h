@@ -25,6 +25,7 @@ class GroupPlay final : private Machine::Observer {
 
   std::uint64_t steps() { return stage_.machine().steps(); }
   std::uint64_t rounds() const { return rounds_run_; }
+  /// Steps of all plays in which a rank came too late.
   std::uint64_t late() const { return late_; }
 
  private:

@@ -190,13 +190,7 @@ std::string Plan::describe() const {
     }
     text += ends[rank] == End::finish ? " finish\n" : " leave\n";
   }
-  for (const Machine::Fault& fault : faults) {
-    text += "  before " + std::string(fault.at ? to_string(*fault.at) : "step") + " " +
-            std::to_string(fault.step) + " rank " + std::to_string(fault.rank) +
-            (fault.kind == Machine::Fault::Kind::die
-                 ? " dies\n"
-                 : " stops for " + std::to_string(fault.duration / kMillisecond) + " ms\n");
-  }
+  for (const Machine::Fault& fault : faults) text += "  " + to_string(fault) + "\n";
   return text;
 }
 

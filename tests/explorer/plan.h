@@ -44,6 +44,8 @@ struct Plan {
   static Plan draw(Random& random);
 
   int deposits() const;
+  /// Steps of the protocol that it takes, about.
+  int typical_steps() const { return 60 * ranks * deposits(); }
   bool has_empty() const;
   /// Nothing in it takes time: then no wait may end by the clock either.
   bool timeless() const;

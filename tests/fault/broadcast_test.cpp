@@ -14,6 +14,7 @@
 #include "support/common.h"
 #include "support/processes.h"
 #include "support/refusal.h"
+#include "support/step_name.h"
 #include "syncopate/world.h"
 
 namespace syncopate::testing {
@@ -78,8 +79,7 @@ struct Outcome {
 };
 
 Outcome kill_root_at(Step step, int occurrence) {
-  SCOPED_TRACE("step " + std::to_string(static_cast<int>(step)) + " number " +
-               std::to_string(occurrence));
+  SCOPED_TRACE(to_string(step) + (" number " + std::to_string(occurrence)));
   Common<Book> common;
   book = &*common;
   fatal_step = step;

@@ -1,16 +1,13 @@
 #include "fault/fault.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <array>
 #include <cmath>
-#include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <vector>
 
+#include "support/common.h"
+#include "syncopate/partial_allreduce.h"
 #include "syncopate/world.h"
 
 namespace syncopate::testing {
@@ -22,21 +19,14 @@ using board::Step;
 constexpr int kSteps = 5;
 /// More rounds than the others can make while the victim is stopped.
 constexpr int kWindow = 18;
-/// Longer than the patience with a helper that holds a chunk, so that this path is taken too.
-constexpr auto kStopped = 60ms;
-/// Long enough for others to lose patience on a slow machine, too.
-constexpr auto kStoppedForRetry = 3000ms;
 constexpr Duration kTimeout = 15s;
 
 /// The rank that this process is, as its step hook sees it.
 struct Self {
   const Strike* strike;
-  FaultBook* book;
   FaultBook::Rank* mine;
-  int rank;
-  bool victim;
+  Target target;
   bool counting;
-  int occurrences = 0;
   int step = 0;
   bool depositing = false;
 };
@@ -60,24 +50,13 @@ bool after_deposit(Step at) {
   }
 }
 
-void strike_with(int signal) {
-  if (signal == SIGKILL) self.book->killed |= 1U << self.rank;
-  kill(getpid(), signal);
-}
-
 void on_step(Step at) {
-  if (at == Step::park) self.mine->arrived = self.step + 1;
+  if (at == Step::park) self.target.mine().arrived = self.step + 1;
   if (self.depositing && after_deposit(at)) {
     self.mine->made = self.mine->begun.load();
     self.depositing = false;
   }
-  if (at == Step::retry && !self.book->retried.exchange(true) && self.strike->at_retry != 0) {
-    strike_with(self.strike->at_retry);
-  }
-  if (!self.victim || !self.counting || at != self.strike->step) return;
-  if (++self.occurrences != self.strike->occurrence) return;
-  self.book->struck = true;
-  strike_with(self.strike->signal);
+  self.target.on_step(at, self.counting);
 }
 
 /// Each deposit is a digit of its own in base 4, so that the sum over all rounds tells how often
@@ -102,19 +81,6 @@ void record(const Round<double>& round) {
   ++self.mine->rounds;
 }
 
-/// Waits until it is this rank's turn to come. A victim that was struck is not waited for.
-void await_turn(int rank) {
-  const Strike& strike = *self.strike;
-  FaultBook& book = *self.book;
-  const auto late = [&](int other) {
-    return !book.struck && book.ranks[other].arrived <= self.step;
-  };
-  for (int other = 0; other < FaultBook::kRanks; ++other) {
-    const bool waits = strike.arrival == Arrival::early ? other == strike.victim : self.victim;
-    while (other != rank && waits && late(other)) sched_yield();
-  }
-}
-
 void deposit(PartialAllreduce<double>& rounds, int rank) {
   write_deposit(rounds.slot(), rank, self.mine->begun++);
   self.depositing = true;
@@ -137,24 +103,10 @@ void exchange(PartialAllreduce<double>& rounds, int rank) {
   self.mine->made = self.mine->begun.load();
 }
 
-/// A rank that can know of a kill waits until it does know of the death. One that was taking
-/// down its world may be gone in good order.
-void note_the_dead(const World& world) {
-  std::uint64_t killed = 0;
-  for (int rank = 0; rank < FaultBook::kRanks; ++rank) {
-    if (!self.book->ranks[rank].leaving) killed |= self.book->killed & 1U << rank;
-  }
-  do {
-    for (const int rank : world.dead().list()) self.mine->dead |= 1U << rank;
-  } while ((self.mine->dead & killed) != killed);
-}
-
 void live(const Strike& strike, FaultBook& book, int rank) {
   self = {.strike = &strike,
-          .book = &book,
           .mine = &book.ranks[rank],
-          .rank = rank,
-          .victim = rank == strike.victim,
+          .target = Target(strike.blow, book.marks, rank, FaultBook::kRanks),
           .counting = !strike.finishing};
   board::step_hook = on_step;
   World world = World::from_environment();
@@ -162,68 +114,20 @@ void live(const Strike& strike, FaultBook& book, int rank) {
   PartialAllreduce<double> rounds(
       world, FaultBook::kElements,
       {.trigger = strike.trigger, .scale = Scale::none, .window = kWindow});
-  self.mine->in_world = true;
+  self.target.mine().in_world = true;
   for (self.step = 0; self.step < kSteps; ++self.step) {
-    await_turn(rank);
+    self.target.await_turn(self.step + 1);
     exchange(rounds, rank);
-    self.mine->arrived = self.step + 1;
+    self.target.mine().arrived = self.step + 1;
   }
-  self.mine->through = true;
-  std::puts("through");
-  std::fflush(stdout);
+  self.target.tell_through();
   self.counting = true;
-  await_turn(rank);  // In finish() the first to come must sleep, whatever the trigger.
+  // In finish() the first to come must sleep, whatever the trigger.
+  self.target.await_turn(self.step + 1);
   rounds.finish(record);
-  note_the_dead(world);
-  self.mine->leaving = true;
+  self.target.note_the_dead(world);
+  self.target.mine().leaving = true;
 }
-
-/// Lets stopped ranks go on. Where nobody has to wait for them, that is when the others have got
-/// through without them; where they do wait, after a time.
-class Awakener {
- public:
-  Awakener(Processes& processes, const Strike& strike, const FaultBook& book)
-      : processes_(processes), strike_(strike), book_(book) {}
-
-  void stopped(int rank) {
-    stopped_.insert(rank);
-    const bool nobody_waits =
-        strike_.trigger.kind == Trigger::Kind::first && book_.ranks[rank].in_world;
-    if (nobody_waits) return look();
-    // A victim whose chunk is to be given up sleeps until that has happened.
-    const bool for_retry = strike_.at_retry != 0 && rank == strike_.victim;
-    processes_.after(for_retry ? kStoppedForRetry : kStopped,
-                     [this, rank] { processes_.send(rank, SIGCONT); });
-    if (strike_.at_retry != 0 && !for_retry) wake_all_later();
-  }
-
-  void ended() {
-    if (book_.retried && strike_.at_retry == SIGKILL) wake_all_later();
-    look();
-  }
-
-  /// Called when a rank got through or ended.
-  void look() {
-    for (int rank = 0; rank < FaultBook::kRanks; ++rank) {
-      const bool gone = (book_.killed >> rank & 1) != 0;
-      if (!gone && !stopped_.contains(rank) && !book_.ranks[rank].through) return;
-    }
-    wake_all();
-  }
-
- private:
-  void wake_all() {
-    for (const int rank : stopped_.list()) processes_.send(rank, SIGCONT);
-  }
-  void wake_all_later() {
-    processes_.after(kStopped, [this] { wake_all(); });
-  }
-
-  Processes& processes_;
-  const Strike& strike_;
-  const FaultBook& book_;
-  RankSet stopped_{FaultBook::kRanks};
-};
 
 void check_rounds(const FaultBook& book, int witness) {
   for (int rank = 0; rank < FaultBook::kRanks; ++rank) {
@@ -271,51 +175,28 @@ void check_conservation(const FaultBook& book, int witness) {
 
 }  // namespace
 
-const char* name_of(Step step) {
-  constexpr std::array kNames = {"read",   "write", "replace", "deposit", "merge",   "start",
-                                 "decide", "claim", "reduce",  "done",    "publish", "advance",
-                                 "wake",   "park",  "release", "retry",   "join",    "agree"};
-  return kNames[static_cast<std::size_t>(step)];
-}
-
 std::string to_string(const Strike& strike) {
-  return std::string(strike.signal == SIGKILL ? "kill" : "stop") + " rank " +
-         std::to_string(strike.victim) + " at its " + name_of(strike.step) + " number " +
-         std::to_string(strike.occurrence) + (strike.finishing ? " in finish()" : "") +
-         ", trigger " + to_string(strike.trigger) +
-         (strike.arrival == Arrival::early ? ", early" : ", late") +
-         (strike.twice ? ", depositing twice" : "");
+  return to_string(strike.blow) + (strike.finishing ? ", in finish()" : "") + ", trigger " +
+         to_string(strike.trigger) + (strike.twice ? ", depositing twice" : "");
 }
 
 Struck survive(const Strike& strike) {
   SCOPED_TRACE(to_string(strike));
   Common<FaultBook> book;
-  Processes processes(FaultBook::kRanks, [&](int rank) { live(strike, *book, rank); });
-  Awakener awakener(processes, strike, *book);
-  processes.on_stop = [&](int rank) { awakener.stopped(rank); };
-  processes.on_line = [&](int, const std::string&) { awakener.look(); };
-  processes.on_end = [&](int rank) {
-    // A rank that ends before it has joined is known to its launcher only.
-    if (strike.told || !book->ranks[rank].in_world) processes.meeting().gone(rank);
-    awakener.ended();
-  };
-  const std::vector<Ending> endings = processes.wait(20s);
+  const Battle battle{.ranks = FaultBook::kRanks,
+                      .nobody_waits = strike.trigger.kind == Trigger::Kind::first,
+                      .told = strike.told};
+  const Struck result =
+      run_through(battle, strike.blow, book->marks, [&](int rank) { live(strike, *book, rank); });
   int witness = FaultBook::kRanks - 1;
-  while ((book->killed >> witness & 1) != 0) --witness;
+  while (book->marks.was_killed(witness)) --witness;
   for (int rank = 0; rank < FaultBook::kRanks; ++rank) {
-    if ((book->killed >> rank & 1) != 0) {
-      EXPECT_EQ(endings[rank].signal, SIGKILL);
-      continue;
-    }
-    EXPECT_EQ(endings[rank].code, 0)
-        << "rank " << rank << ", signal " << endings[rank].signal << ", said:\n"
-        << endings[rank].said;
-    EXPECT_EQ(book->ranks[rank].dead & ~book->killed, 0U) << "rank " << rank << " errs";
+    if (book->marks.was_killed(rank)) continue;
     EXPECT_EQ(book->ranks[rank].rounds, book->ranks[witness].rounds) << "rank " << rank;
   }
   check_rounds(*book, witness);
   check_conservation(*book, witness);
-  return {.struck = book->struck, .retried = book->retried};
+  return result;
 }
 
 }  // namespace syncopate::testing

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fault/group_fault.h"
+#include "support/step_name.h"
 
 namespace syncopate::testing {
 namespace {
@@ -55,12 +56,12 @@ TEST_P(GroupEveryStep, TheOthersFinishWithTheRightMeans) {
   int number = 0;
   for (const Arrival arrival : {Arrival::early, Arrival::late}) {
     for (const int occurrence : occurrences(step, signal)) {
-      const GroupStrike strike{.step = step,
-                               .occurrence = occurrence,
-                               .signal = signal,
-                               .arrival = arrival,
-                               .victim = number++ % world.ranks};
-      struck += survive(world, strike).struck ? 1 : 0;
+      const Blow blow{.step = step,
+                      .occurrence = occurrence,
+                      .signal = signal,
+                      .arrival = arrival,
+                      .victim = number++ % world.ranks};
+      struck += survive(world, blow).struck ? 1 : 0;
       if (HasFailure()) return;
     }
   }
@@ -90,7 +91,7 @@ TEST_P(GroupRetry, TheThirdFinishesWithTheRightMeans) {
 std::string name(const ::testing::TestParamInfo<Case>& test) {
   const auto [signal, index, step] = test.param;
   return std::string(signal == SIGKILL ? "Killed" : "Stopped") + "_" + kWorlds[index].name + "_" +
-         name_of(step);
+         to_string(step);
 }
 
 INSTANTIATE_TEST_SUITE_P(, GroupEveryStep,

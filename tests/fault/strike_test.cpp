@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fault/fault.h"
-#include "support/crew.h"
+#include "support/step_name.h"
 
 namespace syncopate::testing {
 namespace {
@@ -52,12 +52,12 @@ TEST_P(EveryStep, TheOthersFinishWithTheRightSums) {
   int number = 0;
   const auto go_through = [&](Arrival arrival) {
     for (const int occurrence : occurrences(step, signal)) {
-      const Strike strike{.step = step,
-                          .occurrence = occurrence,
-                          .signal = signal,
+      const Strike strike{.blow = {.step = step,
+                                   .occurrence = occurrence,
+                                   .signal = signal,
+                                   .arrival = arrival,
+                                   .victim = number % FaultBook::kRanks},
                           .trigger = Trigger::parse(trigger),
-                          .arrival = arrival,
-                          .victim = number % FaultBook::kRanks,
                           .twice = step == Step::merge,
                           .told = number % 2 == 1};
       ++number;
@@ -76,11 +76,11 @@ TEST_P(EveryStep, TheOthersFinishWithTheRightSums) {
 TEST_P(EveryStep, InFinish) {
   const auto [signal, trigger, step] = GetParam();
   for (const int occurrence : {1, 3}) {
-    survive({.step = step,
-             .occurrence = occurrence,
-             .signal = signal,
+    survive({.blow = {.step = step,
+                      .occurrence = occurrence,
+                      .signal = signal,
+                      .arrival = Arrival::late},
              .trigger = Trigger::parse(trigger),
-             .arrival = Arrival::late,
              .finishing = true});
   }
 }
@@ -93,12 +93,12 @@ TEST_P(Retry, TheThirdFinishesWithTheRightSums) {
   int retried = 0;
   for (const Arrival arrival : {Arrival::early, Arrival::late}) {
     for (const int occurrence : {1, 2, 5}) {
-      const Struck result = survive({.step = step,
-                                     .occurrence = occurrence,
-                                     .signal = SIGSTOP,
-                                     .trigger = Trigger::parse(trigger),
-                                     .arrival = arrival,
-                                     .at_retry = signal});
+      const Struck result = survive({.blow = {.step = step,
+                                              .occurrence = occurrence,
+                                              .signal = SIGSTOP,
+                                              .arrival = arrival,
+                                              .at_retry = signal},
+                                     .trigger = Trigger::parse(trigger)});
       retried += result.retried ? 1 : 0;
     }
   }
@@ -108,7 +108,7 @@ TEST_P(Retry, TheThirdFinishesWithTheRightSums) {
 std::string name(const ::testing::TestParamInfo<Case>& test) {
   const auto [signal, trigger, step] = test.param;
   return std::string(signal == SIGKILL ? "Killed" : "Stopped") + "_" + trigger + "_" +
-         name_of(step);
+         to_string(step);
 }
 
 INSTANTIATE_TEST_SUITE_P(, EveryStep,

@@ -8,14 +8,8 @@
 #include "process/launcher_script.h"
 #include "process/program.h"
 
-namespace syncopate {
+namespace syncopate::testing {
 namespace {
-
-using testing::cli;
-using testing::has;
-using testing::Program;
-using testing::script;
-using testing::Strings;
 
 TEST(LauncherOutput, EveryLineCarriesItsRankAlignedInWidth) {
   Program program(script({"-n", "11"}, "echo out; echo err >&2"));
@@ -84,4 +78,4 @@ TEST(LauncherOutput, AReaderThatIsStuckDoesNotKeepSignalsOut) {
 }
 
 }  // namespace
-}  // namespace syncopate
+}  // namespace syncopate::testing

@@ -11,15 +11,8 @@
 #include "process/launcher_script.h"
 #include "process/program.h"
 
-namespace syncopate {
+namespace syncopate::testing {
 namespace {
-
-using testing::cli;
-using testing::has;
-using testing::Program;
-using testing::script;
-using testing::Strings;
-using testing::Watched;
 
 /// The numbers after `word` on the lines of stdout.
 std::vector<std::unique_ptr<Watched>> processes(const Program& program, const std::string& word) {
@@ -239,4 +232,4 @@ TEST(LauncherBadInput, IsRefusedInOneSentenceBeforeAnythingStarts) {
 }
 
 }  // namespace
-}  // namespace syncopate
+}  // namespace syncopate::testing

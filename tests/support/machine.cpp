@@ -11,46 +11,13 @@ Machine* current_machine = nullptr;
 
 }  // namespace
 
-const char* to_string(Step step) {
-  switch (step) {
-    case Step::read:
-      return "read";
-    case Step::write:
-      return "write";
-    case Step::replace:
-      return "replace";
-    case Step::deposit:
-      return "deposit";
-    case Step::merge:
-      return "merge";
-    case Step::start:
-      return "start";
-    case Step::decide:
-      return "decide";
-    case Step::claim:
-      return "claim";
-    case Step::reduce:
-      return "reduce";
-    case Step::done:
-      return "done";
-    case Step::publish:
-      return "publish";
-    case Step::advance:
-      return "advance";
-    case Step::wake:
-      return "wake";
-    case Step::park:
-      return "park";
-    case Step::release:
-      return "release";
-    case Step::retry:
-      return "retry";
-    case Step::join:
-      return "join";
-    case Step::agree:
-      return "agree";
-  }
-  return "?";
+std::string to_string(const Machine::Fault& fault) {
+  constexpr Time kMillisecond = 1'000'000;
+  return "before " + std::string(fault.at ? to_string(*fault.at) : "step") + " " +
+         std::to_string(fault.step) + " rank " + std::to_string(fault.rank) +
+         (fault.kind == Machine::Fault::Kind::die
+              ? " dies"
+              : " stops for " + std::to_string(fault.duration / kMillisecond) + " ms");
 }
 
 Machine::Machine() = default;

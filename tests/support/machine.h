@@ -15,13 +15,12 @@
 #include "board/host.h"
 #include "board/step.h"
 #include "support/fibers.h"
+#include "support/step_name.h"
 
 namespace syncopate::testing {
 
 using board::Step;
 using board::Time;
-
-const char* to_string(Step step);
 
 /// Ranks as bits.
 using Ranks = std::uint64_t;
@@ -160,6 +159,8 @@ class Machine {
   std::vector<Event> events_;
   std::size_t next_event_ = 0;
 };
+
+std::string to_string(const Machine::Fault& fault);
 
 /// While it lives, shared words can be read without a step.
 class Unobserved {
