@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "board/layout.h"
+
 namespace syncopate::board {
 namespace {
 

@@ -20,7 +20,6 @@
 
 #include "board/event.h"
 #include "board/host.h"
-#include "board/layout.h"
 #include "board/opening.h"
 #include "board/reduction.h"
 #include "board/roster.h"

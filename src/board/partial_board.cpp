@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "board/layout.h"
 #include "board/prefetch.h"
 
 namespace syncopate::board {

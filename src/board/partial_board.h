@@ -13,12 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "board/event.h"
 #include "board/host.h"
-#include "board/layout.h"
 #include "board/opening.h"
 #include "board/reduction.h"
 #include "board/roster.h"

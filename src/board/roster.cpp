@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <string_view>
 
 #include "syncopate/error.h"

@@ -1,6 +1,5 @@
 #include "launch/guard.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

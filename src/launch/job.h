@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>

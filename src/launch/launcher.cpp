@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <system_error>

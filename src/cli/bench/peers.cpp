@@ -13,7 +13,6 @@
 #include "cli/bench/machine.h"
 #include "cli/bench/side.h"
 #include "cli/bench/sizes.h"
-#include "launch/launcher.h"
 
 namespace syncopate::cli::bench {
 

@@ -3,7 +3,6 @@
 
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "cli/bench/compare.h"
 #include "cli/bench/request.h"

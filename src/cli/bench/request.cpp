@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "cli/arguments.h"
 #include "cli/bench/sizes.h"
 #include "collective/options.h"

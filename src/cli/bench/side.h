@@ -3,12 +3,9 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "bench/peers/workload.h"
 
 namespace syncopate::cli::bench {
 
