@@ -1,6 +1,7 @@
 #include "board/group_board.h"
 
 #include <algorithm>
+#include <array>
 
 #include "board/layout.h"
 
@@ -44,10 +45,10 @@ struct GroupBoard::Parts {
 
   explicit Parts(const GroupShape& shape)
       : hot(layout.add(sizeof(Hot))),
-        records(layout.add(shape.depth() * shape.groups * sizeof(Record))),
+        records(layout.add(sizeof(Record) * shape.depth() * shape.groups)),
         lines(layout.add(shape.ranks * sizeof(Line))),
         left(layout.add(shape.ranks)),
-        members(layout.add(shape.depth() * shape.ranks * sizeof(Shared<std::uint64_t>))),
+        members(layout.add(sizeof(Shared<std::uint64_t>) * shape.depth() * shape.ranks)),
         reservations(layout.add(shape.buffers() * sizeof(Shared<std::uint64_t>))),
         uses(layout.add(shape.buffers() * sizeof(Shared<std::uint64_t>))),
         users(layout.add(shape.buffers() * words_for(shape.ranks) * sizeof(Shared<std::uint64_t>))),
@@ -101,7 +102,7 @@ GroupBoard::GroupBoard(std::byte* memory, const GroupShape& shape, const Parts& 
 int GroupBoard::free_slot(RoundNumber own_step,
                           const std::function<int(RoundNumber)>& group_of) const {
   const int me = roster_.rank();
-  bool busy[kSlots] = {};
+  std::array<bool, kSlots> busy{};
   busy[published_slot(me)] = true;
   for (RoundNumber ahead = own_step + 1; ahead <= own_step + shape_.window; ++ahead) {
     const auto word = MemberWord::unpack(member_word(ahead, me).load());

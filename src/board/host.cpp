@@ -3,13 +3,13 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <sstream>

@@ -1,6 +1,7 @@
 #include "board/partial_board.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "board/layout.h"
@@ -120,9 +121,9 @@ void PartialBoard::merge(int older, int fresh, int into) {
   const Note& old_note = note(me, older);
   const Note& new_note = note(me, fresh);
   Note& merged = note(me, into);
-  const Term terms[] = {
-      {.values = slot_values(me, older), .weight = factor(old_note)},
-      {.values = slot_values(me, fresh), .weight = factor(new_note)},
+  const std::array<Term, 2> terms = {
+      Term{.values = slot_values(me, older), .weight = factor(old_note)},
+      Term{.values = slot_values(me, fresh), .weight = factor(new_note)},
   };
   const double weight = old_note.weight.peek() + new_note.weight.peek();
   merged.weight.note(weight);
@@ -279,7 +280,7 @@ bool PartialBoard::window_allows(RoundNumber round) {
 }
 
 int PartialBoard::free_buffer(RoundNumber published_round, int avoid) {
-  std::uint64_t busy[kMostBuffers / 64] = {};
+  std::array<std::uint64_t, kMostBuffers / 64> busy{};
   const auto take = [&](int buffer) { busy[buffer / 64] |= std::uint64_t{1} << (buffer % 64); };
   const bool suspicious = control_->abandoned.load() != 0;
   const auto usable = [&](int buffer) {
@@ -374,7 +375,7 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
     report(deposit.dropped.peek());
     if (deposit.arrived.peek() >= newest) {
       newest = deposit.arrived.peek();
-      header.newest = rank;
+      header.newest = static_cast<std::int16_t>(rank);
     }
     if (!deposit.has_values()) continue;
     contributors_[rank / 64] |= bit;

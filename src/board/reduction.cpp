@@ -1,6 +1,7 @@
 #include "board/reduction.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "board/prefetch.h"
@@ -27,7 +28,7 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 /// The word of the first chunk, the header and two sets of ranks: one cache line for up to 64.
 std::size_t head_size(int ranks) {
   return sizeof(std::uint64_t) + sizeof(ResultHeader) +
-         2 * ((ranks + 63) / 64) * sizeof(std::uint64_t);
+         2 * sizeof(std::uint64_t) * ((ranks + 63) / 64);
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ Chunking Chunking::of(std::size_t elements, DataType type, int ranks) {
 
 Layout Reduction::extend(Layout layout, int ranks, int buffers, const Chunking& chunking,
                          DataType type) {
-  layout.add(buffers * chunking.count * kWordStride);
+  layout.add(std::size_t(buffers) * chunking.count * kWordStride);
   for (int buffer = 0; buffer < buffers; ++buffer) layout.add(head_size(ranks));
   for (int buffer = 0; buffer < buffers; ++buffer) layout.add(chunking.elements * size_of(type));
   return layout;
@@ -54,12 +55,11 @@ Reduction::Reduction(std::byte* memory, const Layout& start, int buffers, const 
                      DataType type, const Roster& roster)
     : head_bytes_(round_up(head_size(roster.ranks()), Layout::kUnit)),
       value_bytes_(round_up(chunking.elements * size_of(type), Layout::kUnit)),
-      buffers_(buffers),
       chunking_(chunking),
       type_(type),
       roster_(roster) {
   Layout layout = start;
-  words_ = memory + layout.add(buffers * chunking.count * kWordStride);
+  words_ = memory + layout.add(std::size_t(buffers) * chunking.count * kWordStride);
   heads_ = memory + layout.add(buffers * head_bytes_);
   values_ = memory + layout.add(buffers * value_bytes_);
 }
@@ -163,12 +163,12 @@ void Reduction::write(const Job& job, int chunk) const {
   const std::size_t end = std::min(begin + chunking_.chunk, chunking_.elements);
   const std::size_t size = size_of(type_);
   const auto reduce = [&](std::size_t from, std::size_t to) {
-    Term terms[kMaxRanks];
+    std::array<Term, kMaxRanks> terms;
     for (std::size_t i = 0; i < job.terms.size(); ++i) {
       terms[i] = {.values = static_cast<const std::byte*>(job.terms[i].values) + from * size,
                   .weight = job.terms[i].weight};
     }
-    weighted_sum(type_, to - from, {terms, job.terms.size()}, job.scale,
+    weighted_sum(type_, to - from, {terms.data(), job.terms.size()}, job.scale,
                  static_cast<std::byte*>(values(job.buffer)) + from * size,
                  chunking_.elements * size >= kStreamingFrom ? Store::streaming : Store::cached);
   };

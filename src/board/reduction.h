@@ -93,7 +93,6 @@ class Reduction {
   std::byte* values_;
   std::size_t head_bytes_;
   std::size_t value_bytes_;
-  int buffers_;
   Chunking chunking_;
   DataType type_;
   const Roster& roster_;

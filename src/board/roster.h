@@ -82,10 +82,10 @@ class Roster {
   struct alignas(64) Seat {
     Shared<std::uint64_t> pid;
     Shared<std::uint64_t> started;
-    Shared<std::uint64_t> proposed;  ///< The number of the newest collective proposed.
-    std::uint64_t digests[2];        ///< Of the proposals: equal for equal words.
+    Shared<std::uint64_t> proposed;        ///< The number of the newest collective proposed.
+    std::array<std::uint64_t, 2> digests;  ///< Of the proposals: equal for equal words.
     /// Alternating, so that a rank one collective ahead does not overwrite what others compare.
-    Proposal proposals[2];
+    std::array<Proposal, 2> proposals;
     Cores::Mask cores;
   };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -18,12 +19,14 @@ namespace {
 using namespace syncopate;
 
 constexpr const char* kTrainingProgram = "syncopate-train";
-constexpr struct {
+struct TrainingCommand {
   const char* name;
   const char* summary;
-} kTrainingCommands[] = {{"train", "Train a workload with a strategy"},
-                         {"compare", "Strategies side by side on the same work"},
-                         {"workloads", "List what can be trained"}};
+};
+constexpr std::array kTrainingCommands = {
+    TrainingCommand{"train", "Train a workload with a strategy"},
+    TrainingCommand{"compare", "Strategies side by side on the same work"},
+    TrainingCommand{"workloads", "List what can be trained"}};
 
 bool is_training(std::string_view command) {
   return std::ranges::any_of(kTrainingCommands, [&](auto& one) { return command == one.name; });

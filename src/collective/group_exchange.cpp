@@ -260,7 +260,7 @@ GroupReceipt GroupExchange::finish(void* out) {
   const int buffer = board_.result(where_);
   const int slot = await_free_slot();
   merge(out != nullptr ? out : board_.slot(slot), buffer);
-  const GroupReceipt told = receipt(buffer);
+  GroupReceipt told = receipt(buffer);
   working_ = slot;
   step_ = where_.step;
   published_ = false;

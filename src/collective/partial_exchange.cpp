@@ -378,7 +378,7 @@ std::string PartialExchange::blame(std::uint64_t round) const {
 }
 
 void PartialExchange::give_up(std::uint64_t round, Duration waited) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count() / 1e3;
+  const double seconds = std::chrono::duration<double>(waited).count();
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.rank()) + " waited " + std::to_string(seconds) +
                   " s for " + blame(round) + " in round " + std::to_string(round),

@@ -68,6 +68,7 @@ std::vector<World> World::threads(int ranks) {
   }
   const auto segment = new_segment(ranks);
   std::vector<World> worlds;
+  worlds.reserve(ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     worlds.emplace_back(
         std::make_shared<detail::WorldState>(segment, rank, board::make_thread_host()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <span>
 
 namespace syncopate::round {
@@ -12,7 +13,7 @@ namespace syncopate::round {
 /// The lower median; zero for none. Reorders `values`.
 inline std::chrono::nanoseconds median(std::span<std::chrono::nanoseconds> values) {
   if (values.empty()) return std::chrono::nanoseconds(0);
-  const auto middle = values.begin() + (values.size() - 1) / 2;
+  const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
