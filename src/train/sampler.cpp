@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <random>
+#include <utility>
 
 namespace syncopate::train {
 
@@ -21,7 +21,28 @@ void EpochSampler::shuffle(std::uint64_t epoch) {
   order_.resize(std::size_t(samples_));
   std::iota(order_.begin(), order_.end(), 0);
   std::shuffle(order_.begin(), order_.end(), random);
+  if (work_) put_alike_together(random);
   epoch_ = epoch;
+}
+
+void EpochSampler::group(std::size_t batch, std::function<double(std::int64_t)> work) {
+  batch_ = batch;
+  work_ = std::move(work);
+}
+
+void EpochSampler::put_alike_together(std::mt19937_64& random) {
+  const auto first = order_.begin() + std::min(begin_, samples_ - 1);
+  std::vector<std::int64_t> share(first, std::min(first + share_, order_.end()));
+  std::ranges::stable_sort(share, {}, work_);
+  std::vector<std::size_t> batches((share.size() + batch_ - 1) / batch_);
+  std::iota(batches.begin(), batches.end(), 0);
+  std::shuffle(batches.begin(), batches.end(), random);
+  auto place = first;
+  for (const std::size_t batch : batches) {
+    const std::size_t from = batch * batch_;
+    const std::size_t to = std::min(from + batch_, share.size());
+    place = std::copy(share.data() + from, share.data() + to, place);
+  }
 }
 
 std::vector<std::int64_t> EpochSampler::next(std::size_t count) {

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <random>
 #include <vector>
 
 namespace syncopate::train {
@@ -12,6 +14,10 @@ namespace syncopate::train {
 class EpochSampler {
  public:
   EpochSampler(std::int64_t samples, int rank, int ranks, std::uint64_t seed);
+
+  /// From here on so many samples that follow each other are about equally much work, as they would
+  /// be padded to the longest; which of these batches comes when is drawn.
+  void group(std::size_t batch, std::function<double(std::int64_t sample)> work);
 
   std::vector<std::int64_t> next(std::size_t count);
 
@@ -21,6 +27,7 @@ class EpochSampler {
 
  private:
   void shuffle(std::uint64_t epoch);
+  void put_alike_together(std::mt19937_64& random);
 
   std::int64_t samples_;
   std::int64_t begin_;  ///< Of this rank's share of a shuffle.
@@ -29,6 +36,8 @@ class EpochSampler {
   std::uint64_t taken_ = 0;
   std::uint64_t epoch_;
   std::vector<std::int64_t> order_;
+  std::size_t batch_ = 1;
+  std::function<double(std::int64_t)> work_;
 };
 
 }  // namespace syncopate::train

@@ -42,6 +42,8 @@ class Task {
   virtual Batch train_batch(std::span<const std::int64_t> samples) const = 0;
   virtual Batch test_batch(std::span<const std::int64_t> samples) const = 0;
 
+  /// Whether samples differ so much in work that a batch should hold similar ones.
+  virtual bool uneven() const { return false; }
   /// How much work these training samples are, in the workload's unit.
   virtual double work(std::span<const std::int64_t> samples) const {
     return double(samples.size());

@@ -55,6 +55,27 @@ TEST(EpochSampler, SkippingIsTheSameAsTaking) {
   }
 }
 
+TEST(EpochSampler, GroupsSamplesOfEqualWorkAndStillTakesEachOnce) {
+  EpochSampler sampler(120, 1, 3, 7);
+  const auto work = [](std::int64_t sample) { return double(sample * 37 % 120); };
+  sampler.group(8, work);
+  Samples taken;
+  std::vector<double> heaviest;
+  for (int batch = 0; batch < 5; ++batch) {
+    const Samples samples = sampler.next(8);
+    const auto [least, most] = std::ranges::minmax(samples, {}, work);
+    EXPECT_LT(work(most) - work(least), 50) << "a fifth of the range, and some room";
+    heaviest.push_back(work(most));
+    taken.insert(taken.end(), samples.begin(), samples.end());
+  }
+  EXPECT_FALSE(std::ranges::is_sorted(heaviest)) << "batches come in a drawn order";
+  EpochSampler plain(120, 1, 3, 7);
+  Samples expected = plain.next(40);
+  std::ranges::sort(taken);
+  std::ranges::sort(expected);
+  EXPECT_EQ(taken, expected);
+}
+
 TEST(EpochSampler, DoesNotDependOnHowManyAreTakenAtOnce) {
   EpochSampler whole(50, 1, 3, 1), bits(50, 1, 3, 1);
   const Samples expected = whole.next(60);

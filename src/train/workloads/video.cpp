@@ -32,6 +32,7 @@ class VideoTask : public Task {
     return batch(samples, Videos::kTrain, Videos::kTest);
   }
 
+  bool uneven() const override { return true; }
   double work(std::span<const std::int64_t> samples) const override {
     double frames = 0;
     for (const std::int64_t sample : samples) frames += videos_.frames(sample % Videos::kTrain);
