@@ -63,6 +63,10 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
       checkpoints_(world, run),
       gather_(world, world.size() * sizeof(RankSums) / sizeof(double)),
       show_(std::move(show)) {
+  if (task_->uneven()) {
+    sampler_.group(std::size_t(config.batch),
+                   [this](std::int64_t sample) { return task_->work(std::span(&sample, 1)); });
+  }
   task_->model().to(device_);
   task_->model().train();
   optimizer_ = make_optimizer(config, task_->model().parameters());
