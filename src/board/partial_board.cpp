@@ -253,9 +253,9 @@ void PartialBoard::set_standing(Standing standing) {
   signal();
 }
 
-bool PartialBoard::anybody_waits() const {
+bool PartialBoard::anybody_waits(RoundNumber round) const {
   for (int rank = 0; rank < shape_.ranks; ++rank) {
-    if (lines_[rank].waiting.load() != 0 && roster_.expected(rank)) return true;
+    if (lines_[rank].waiting.load() == round && roster_.expected(rank)) return true;
   }
   return false;
 }

@@ -113,12 +113,15 @@ class PartialBoard {
     return standing(rank) != Standing::left && roster_.expected(rank) &&
            seen(rank) + shape_.window < round;
   }
-  void set_waiting(bool waiting) {
-    Shared<std::uint32_t>& mark = lines_[roster_.rank()].waiting;
+  /// Says that this rank waits for `round`; 0: for none.
+  void set_waiting(RoundNumber round) {
+    Shared<RoundNumber>& mark = lines_[roster_.rank()].waiting;
     // Only the beginning of a wait has to be seen before what this rank does next.
-    waiting ? mark.store(1) : mark.release(0);
+    round != 0 ? mark.store(round) : mark.release(0);
   }
-  bool anybody_waits() const;
+  /// Whether a rank waits for this very round. One that has yet to wake up from the round before
+  /// does not: it may not want another.
+  bool anybody_waits(RoundNumber round) const;
   void note_step_time(Duration time) { lines_[roster_.rank()].step_time.note(time.count()); }
   Duration step_time(int rank) const { return Duration(lines_[rank].step_time.peek()); }
 
@@ -156,7 +159,7 @@ class PartialBoard {
   };
   struct alignas(64) Line {  ///< One per rank.
     Shared<RoundNumber> seen;
-    Shared<std::uint32_t> waiting;
+    Shared<RoundNumber> waiting;  ///< The round that it waits for; 0: none.
     Shared<std::int64_t> step_time;
     Shared<std::uint32_t> dropped;  ///< Since the last deposit, for the last round to report.
   };

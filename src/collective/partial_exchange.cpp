@@ -68,7 +68,7 @@ void* PartialExchange::writable_slot() {
 
 void PartialExchange::set_waiting(bool waiting) {
   waiting_ = waiting;
-  board_.set_waiting(waiting);
+  board_.set_waiting(waiting ? delivered_ + 1 : 0);
 }
 
 void PartialExchange::begin_deposit(double weight, Then then) {
@@ -224,7 +224,7 @@ void PartialExchange::offer() {
   const std::uint64_t published = board_.published();
   if (board_.attempt().round > published) return;
   const Outlook next = outlook(published + 1, host_.now());
-  if (!board_.anybody_waits()) return;
+  if (!board_.anybody_waits(published + 1)) return;
   if (next.start) {
     board_.start(published + 1, next.last);
     board_.signal();
