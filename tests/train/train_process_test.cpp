@@ -1,0 +1,142 @@
+// `syncopate train` and `syncopate compare` as whole programs: what a run writes, and that it goes
+// on where it stopped.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "train/train_program.h"
+
+namespace syncopate::testing {
+namespace {
+
+TEST(TrainProgram, WritesItsSettingsAMetricPerRoundAndRankAndTheResult) {
+  const TemporaryFolder folder;
+  const Ended ended = run(training(folder.path(), {"-n", "3", "--until", "rounds:12"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const fs::path latest = folder.path() / "latest";
+  EXPECT_TRUE(has(ended.out, fs::read_symlink(latest).string())) << ended.out;
+
+  const auto config = json_of(latest / "config.json");
+  EXPECT_EQ(config.at("workload"), "hyperplane");
+  EXPECT_EQ(config.at("ranks"), 3);
+  EXPECT_EQ(config.at("until"), "rounds:12");
+
+  std::map<int, int> rounds;
+  std::istringstream lines(text_of(latest / "metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto metric = nlohmann::json::parse(line);
+    EXPECT_EQ(metric.at("round"), ++rounds[metric.at("rank")]) << "rounds come without gaps";
+    EXPECT_EQ(metric.at("contributors"), 3);
+    EXPECT_EQ(metric.at("staleness"), 0);
+    for (const char* name : {"arrived_s", "compute_ms", "wait_ms", "exchange_ms"}) {
+      EXPECT_GE(metric.at(name).get<double>(), 0) << name;
+    }
+  }
+  EXPECT_EQ(rounds, (std::map<int, int>{{0, 12}, {1, 12}, {2, 12}}));
+
+  const auto result = json_of(latest / "result.json");
+  EXPECT_EQ(result.at("rounds"), 12);
+  EXPECT_EQ(result.at("samples"), 12 * 3 * 4);
+  EXPECT_FALSE(result.at("interrupted"));
+  EXPECT_TRUE(result.at("dead").empty());
+}
+
+TEST(TrainProgram, EveryRoundOfARelaxedRunIsInItsMetrics) {
+  const TemporaryFolder folder;
+  const Ended ended = run(training(folder.path(), {"-n", "2", "-s", "eager-solo", "--until",
+                                                   "rounds:30", "--imbalance", "random:1x5ms"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  std::map<int, double> mass;
+  std::map<int, int> rounds;
+  std::istringstream lines(text_of(folder.path() / "latest" / "metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto metric = nlohmann::json::parse(line);
+    EXPECT_EQ(metric.at("round"), ++rounds[metric.at("rank")]);
+    mass[metric.at("rank")] += metric.at("mass").get<double>();
+  }
+  const auto result = json_of(folder.path() / "latest" / "result.json");
+  EXPECT_EQ(rounds[0], result.at("rounds"));
+  EXPECT_EQ(rounds[1], rounds[0]);
+  // Also of the work that was on its way at the end: nothing is lost.
+  EXPECT_NEAR(mass[0] * 2 * 4, result.at("samples").get<double>(), 1e-6);
+}
+
+TEST(TrainProgram, SyncResumedIsBitIdenticalToSyncWithoutAPause) {
+  const TemporaryFolder whole, parts;
+  const Strings settings = {"-n", "2", "--momentum", "0.9", "--nesterov", "--until"};
+  const auto until = [&](const char* end) {
+    Strings all = settings;
+    all.emplace_back(end);
+    return all;
+  };
+  ASSERT_EQ(run(training(whole.path(), until("rounds:20"))).code, 0);
+  ASSERT_EQ(run(training(parts.path(), until("rounds:10"))).code, 0);
+  const fs::path latest = parts.path() / "latest";
+  EXPECT_FALSE(torch::equal(saved_weights(latest, 0), saved_weights(whole.path() / "latest", 0)));
+  const Ended ended = run(command("train", {"--resume", latest, "--until", "rounds:20"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_TRUE(
+        torch::equal(saved_weights(latest, rank), saved_weights(whole.path() / "latest", rank)));
+  }
+  const auto resumed = json_of(latest / "result.json");
+  const auto expected = json_of(whole.path() / "latest" / "result.json");
+  for (const char* name : {"loss", "rounds", "samples"}) {
+    EXPECT_EQ(resumed.at(name), expected.at(name)) << name;
+  }
+}
+
+TEST(TrainProgram, ResumedAtItsEndDoesNothingMore) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run(training(folder.path(), {"-n", "2", "--until", "rounds:5"})).code, 0);
+  const fs::path latest = folder.path() / "latest";
+  const auto before = json_of(latest / "result.json");
+  const Ended ended = run(command("train", {"--resume", latest}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto after = json_of(latest / "result.json");
+  EXPECT_EQ(after.at("rounds"), 5);
+  EXPECT_EQ(after.at("loss"), before.at("loss"));
+}
+
+TEST(TrainProgram, EndedByItsLossHasACheckpointToo) {
+  const TemporaryFolder folder;
+  const Ended ended =
+      run(training(folder.path(), {"-n", "2", "--until", "loss:1000", "--evaluate-every", "16"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(json_of(folder.path() / "latest" / "result.json").at("rounds"), 2);
+  EXPECT_TRUE(fs::exists(folder.path() / "latest" / "checkpoint" / "rank-1.pt"));
+}
+
+TEST(CompareProgram, GivesARowWithAllFiguresForEachStrategy) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "rows.jsonl";
+  const Ended ended = run(command(
+      "compare", {"-w", "hyperplane", "-s", "sync,eager-solo", "-n", "2", "--batch", "4", "--rate",
+                  "0.0001", "--until", "samples:160", "--runs", folder.path(), "--json", file}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(has(ended.out, "speed-up")) << ended.out;
+  EXPECT_TRUE(has(ended.out, "Waiting for everyone, sync stood still")) << ended.out;
+
+  std::vector<nlohmann::json> rows;
+  std::istringstream lines(text_of(file));
+  for (std::string line; std::getline(lines, line);) rows.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(rows.size(), 2U);
+  for (const auto& row : rows) {
+    for (const char* name : {"strategy", "seconds", "time_to_target", "accuracy", "loss",
+                             "samples_per_s", "speedup_vs_sync", "wait_share", "contributors_mean",
+                             "staleness_max", "ideal_seconds", "share_of_ideal"}) {
+      EXPECT_TRUE(row.contains(name)) << name;
+    }
+    // The same work: a rank may have had one more step on its way when the end was reached.
+    EXPECT_NEAR(row.at("runs").at(0).at("samples").get<double>(), 164, 4);
+  }
+  EXPECT_EQ(rows[0].at("strategy"), "sync");
+  EXPECT_EQ(rows[0].at("speedup_vs_sync"), 1);
+  EXPECT_EQ(rows[0].at("runs").at(0).at("samples"), 160);
+  EXPECT_EQ(rows[1].at("strategy"), "eager-solo");
+  rows[1]["config"]["strategy"] = "sync";
+  EXPECT_EQ(rows[0].at("config"), rows[1].at("config")) << "the same settings and seeds";
+}
+
+}  // namespace
+}  // namespace syncopate::testing

@@ -1,0 +1,95 @@
+// `syncopate train` as a user starts it, on the workload that needs no data, and what it leaves.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "process/program.h"
+#include "train/made_up.h"
+
+namespace syncopate::testing {
+
+namespace fs = std::filesystem;
+using Strings = std::vector<std::string>;
+
+inline Strings command(const std::string& name, const Strings& options) {
+  Strings all{SYNCOPATE_CLI_PATH, name};
+  all.insert(all.end(), options.begin(), options.end());
+  return all;
+}
+
+/// A small run of hyperplane in `runs`, with `more` options.
+inline Strings training(const fs::path& runs, const Strings& more) {
+  Strings options{"-w", "hyperplane", "--batch", "4", "--rate", "0.0001", "--runs", runs};
+  options.insert(options.end(), more.begin(), more.end());
+  return command("train", options);
+}
+
+struct Ended {
+  int code = 0;
+  std::string out, err;
+};
+
+inline Ended run(const Strings& command) {
+  Program program(command);
+  const int code = program.wait();
+  return {code, program.out(), program.err()};
+}
+
+inline std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+inline nlohmann::json json_of(const fs::path& file) { return nlohmann::json::parse(text_of(file)); }
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Looks until `condition` holds.
+template <typename Condition>
+void await(const Condition& condition, const std::string& what) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("never: " + what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+inline void await_checkpoint(const fs::path& runs) {
+  await([&] { return fs::exists(runs / "latest" / "checkpoint" / "rank-0.pt"); }, "a checkpoint");
+}
+
+/// The process that is `rank` of the run whose directory is below `runs`.
+inline pid_t process_of(const fs::path& runs, int rank) {
+  const std::string variable = std::string(1, '\0') + "SYNCOPATE_RANK=" + std::to_string(rank);
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string command = text_of(entry.path() / "cmdline");
+    if (!has(command, runs.string()) || !has(command, std::string("\0rank\0", 6))) continue;
+    const std::string environment = '\0' + text_of(entry.path() / "environ");
+    if (has(environment, variable + '\0')) return std::stoi(entry.path().filename());
+  }
+  throw std::runtime_error("there is no such rank");
+}
+
+/// The weights that one rank has saved.
+inline torch::Tensor saved_weights(const fs::path& run, int rank) {
+  torch::serialize::InputArchive archive;
+  archive.load_from((run / "checkpoint" / ("rank-" + std::to_string(rank) + ".pt")).string());
+  torch::Tensor weights;
+  archive.read("weights", weights, true);
+  return weights;
+}
+
+}  // namespace syncopate::testing

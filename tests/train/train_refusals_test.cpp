@@ -1,0 +1,93 @@
+// What is wrong is said in a sentence, before any rank starts and before anything is written.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "train/train_program.h"
+
+namespace syncopate::testing {
+namespace {
+
+void expect_one_sentence(const Ended& ended, const std::string& words) {
+  EXPECT_TRUE(ended.code == 1 || ended.code == 2) << ended.code;
+  EXPECT_TRUE(has(ended.err, words)) << ended.err;
+  EXPECT_TRUE(ended.err.starts_with("syncopate: ")) << ended.err;
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+  EXPECT_EQ(ended.out, "");
+}
+
+struct Case {
+  std::string name;
+  Strings options;
+  std::string words;  ///< In the answer.
+};
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
+class Refused : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Refused, BeforeAnythingIsWritten) {
+  const TemporaryFolder folder;
+  Strings options = {"--runs", folder.path() / "runs", "-n", "2"};
+  if (std::ranges::find(GetParam().options, "-w") == GetParam().options.end()) {
+    options.insert(options.end(), {"-w", "hyperplane"});
+  }
+  options.insert(options.end(), GetParam().options.begin(), GetParam().options.end());
+  expect_one_sentence(run(command("train", options)), GetParam().words);
+  EXPECT_FALSE(fs::exists(folder.path() / "runs"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, Refused,
+    ::testing::Values(
+        Case{"Workload", {"-w", "imagenet"}, "there is no workload 'imagenet'"},
+        Case{"Strategy", {"-s", "fastest"}, "eager-majority"},
+        Case{"StrategyParameter", {"-s", "eager-quorum:3"}, "2"},
+        Case{"Model", {"--model", "vgg"}, "has no model 'vgg'. Use one of: linear"},
+        Case{"Optimizer", {"--optimizer", "lion"}, "Use sgd, adam or adamw"},
+        Case{"Device", {"--device", "tpu"}, "there is no device 'tpu'"},
+        Case{"Imbalance", {"--imbalance", "often"}, "shift:"},
+        Case{"ImbalanceRank", {"--imbalance", "persistent:5*8"}, "5"},
+        Case{"Batch", {"--batch", "0"}, "--batch"},
+        Case{"Rate", {"--rate", "-1"}, "the learning rate is -1"},
+        Case{"Until", {"--until", "tomorrow"}, "'tomorrow' does not say when to end"},
+        Case{"UntilNever", {"--until", "loss:1", "--evaluate-every", "0"}, "never evaluated"},
+        Case{"Schedule", {"--schedule", "cosine", "--until", "seconds:1"}, "how long the run is"},
+        Case{"Data", {"-w", "mnist", "--data", "/nowhere"}, "make data"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(Refusal, CudaWhereThereIsNone) {
+  if (torch::cuda::is_available()) GTEST_SKIP() << "there is a CUDA device";
+  const TemporaryFolder folder;
+  const fs::path runs = folder.path() / "runs";
+  expect_one_sentence(run(training(runs, {"-n", "2", "--device", "cuda"})), "no CUDA device");
+  EXPECT_FALSE(fs::exists(runs));
+}
+
+TEST(Refusal, APlaceThatCannotBeWritten) {
+  const Ended ended = run(training("/dev/null/runs", {"-n", "2"}));
+  EXPECT_TRUE(has(ended.err, "Choose another place with --runs")) << ended.err;
+  EXPECT_EQ(ended.code, 1);
+}
+
+TEST(Refusal, ResumingWhatIsNoRun) {
+  const TemporaryFolder folder;
+  expect_one_sentence(run(command("train", {"--resume", folder.path()})),
+                      "is not the directory of a run");
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(Refusal, ResumingWithOtherSettings) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run(training(folder.path(), {"-n", "1", "--until", "rounds:2"})).code, 0);
+  const fs::path latest = folder.path() / "latest";
+  const std::string before = text_of(latest / "config.json");
+  expect_one_sentence(run(command("train", {"--resume", latest, "--batch", "8"})),
+                      "has batch 4, and 8 was asked for");
+  expect_one_sentence(run(command("train", {"--resume", latest, "-n", "3"})),
+                      "has ranks 1, and 3 was asked for");
+  EXPECT_EQ(text_of(latest / "config.json"), before);
+  EXPECT_TRUE(fs::exists(latest / "result.json"));
+}
+
+}  // namespace
+}  // namespace syncopate::testing
