@@ -62,16 +62,30 @@ TEST(Comparison, WithoutSyncThereIsTheUsualTargetAndNoSpeedUp) {
   EXPECT_EQ(conclusion(comparison, false), "");
 }
 
-TEST(Comparison, ATargetThatOneRunNeverReachedHasNoTime) {
-  const Runs runs = {{"sync", {run(10, 90), run(10, 90)}}, {"wagma", {run(4, 95), run(4, 89)}}};
+TEST(Comparison, SaysHowManyRunsReachedTheTarget) {
+  const Runs runs = {{"sync", {run(10, 90), run(10, 90)}},
+                     {"wagma", {run(4, 95), run(6, 89)}},
+                     {"local:10", {run(4, 85), run(4, 85)}}};
   const Comparison comparison = put_together(runs, std::nullopt, 85, false);
-  EXPECT_EQ(row(comparison, "wagma").time_to_target, std::nullopt);
-  EXPECT_EQ(row(comparison, "wagma").target_share, std::nullopt);
-  EXPECT_DOUBLE_EQ(*row(comparison, "wagma").speedup, 2.5);
+  EXPECT_EQ(row(comparison, "wagma").reached, 1);
+  EXPECT_EQ(row(comparison, "wagma").time_to_target, 4);
+  EXPECT_EQ(row(comparison, "local:10").reached, 0);
+  EXPECT_EQ(row(comparison, "local:10").time_to_target, std::nullopt);
+  EXPECT_EQ(row(comparison, "local:10").target_share, std::nullopt);
+  EXPECT_DOUBLE_EQ(*row(comparison, "local:10").speedup, 2.5);
+  EXPECT_NE(table(comparison, false, 8).find("(1/2)"), std::string::npos);
   EXPECT_NE(conclusion(comparison, false).find("None of the others reached 90.00 %"),
             std::string::npos);
-  const auto line = to_lines(comparison, {}).at(1);
+  const auto line = to_lines(comparison, {}).at(2);
   EXPECT_TRUE(line.at("time_to_target").is_null());
+}
+
+TEST(Comparison, ARunIsMeasuredAgainstSyncUnderTheSameSeed) {
+  const Runs runs = {{"sync", {run(10, 90), run(10, 80)}}, {"wagma", {run(4, 91), run(6, 85)}}};
+  const Comparison comparison = put_together(runs, std::nullopt, 85, false);
+  EXPECT_EQ(row(comparison, "wagma").reached, 2);
+  EXPECT_DOUBLE_EQ(*row(comparison, "wagma").time_to_target, (4 + 3) / 2.0);
+  EXPECT_DOUBLE_EQ(*row(comparison, "sync").time_to_target, (10 + 5) / 2.0);
 }
 
 TEST(Comparison, ARegressionIsJudgedByItsLoss) {

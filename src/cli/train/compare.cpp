@@ -26,7 +26,8 @@ constexpr const char* kExplanation = R"(Example:
 All strategies meet the same samples in the same weather: seeds depend on the repetition alone.
 
 time       of training, without evaluating and saving; speed-up against sync
-to target  time until an evaluation reaches the target: what sync ended with, or --target
+to target  time until an evaluation reaches the target: what sync ended with under the same seed, or
+           --target; (2/3): two of three runs reached it
 of sync    the same, as a share of all the time that sync takes
 waiting    share of their time that ranks stood still
 of N       ranks with something in a round, on average

@@ -33,6 +33,13 @@ std::string with_spread(const Spread& value, int digits) {
                   : fmt::format("{:.{}f}", value.mean, digits);
 }
 
+std::string to_target(const Row& row) {
+  if (!row.time_to_target) return "-";
+  const std::string time = format_number(*row.time_to_target);
+  if (row.reached == int(row.runs.size())) return time;
+  return fmt::format("{} ({}/{})", time, row.reached, row.runs.size());
+}
+
 template <typename Get>
 Spread over(const std::vector<train::Result>& runs, Get get) {
   std::vector<double> values;
@@ -75,12 +82,17 @@ Comparison put_together(const std::vector<std::pair<std::string, std::vector<tra
                       : sync == nullptr ? usual_target
                       : regression      ? sync->loss.mean
                                         : sync->accuracy.mean;
+  const auto target_of = [&](std::size_t run) {
+    if (!comparison.target_of_sync || run >= sync->runs.size()) return comparison.target;
+    return regression ? sync->runs[run].loss : sync->runs[run].accuracy;
+  };
   for (Row& row : comparison.rows) {
     std::vector<double> times;
-    for (const Result& run : row.runs) {
-      if (const auto time = time_to(comparison.target, regression, run)) times.push_back(*time);
+    for (std::size_t i = 0; i < row.runs.size(); ++i) {
+      if (const auto time = time_to(target_of(i), regression, row.runs[i])) times.push_back(*time);
     }
-    if (!times.empty() && times.size() == row.runs.size()) row.time_to_target = spread(times).mean;
+    row.reached = int(times.size());
+    if (!times.empty()) row.time_to_target = spread(times).mean;
     if (sync == nullptr) continue;
     row.speedup = sync->seconds.mean / row.seconds.mean;
     if (row.time_to_target) row.target_share = *row.time_to_target / sync->seconds.mean;
@@ -100,6 +112,7 @@ std::vector<nlohmann::json> to_lines(const Comparison& comparison, const train::
                      {"seconds", row.seconds.mean},
                      {"time_to_target", optional(row.time_to_target)},
                      {"target", comparison.target},
+                     {"reached", row.reached},
                      {"accuracy", row.accuracy.mean},
                      {"accuracy_least", row.accuracy.least},
                      {"accuracy_most", row.accuracy.most},
@@ -134,17 +147,17 @@ std::string table(const Comparison& comparison, bool regression, int ranks) {
                             {"of ideal", 8}});
   std::string text = table.header() + "\n";
   for (const Row& row : comparison.rows) {
-    text += table.row({row.strategy, format_number(row.seconds.mean),
-                       row.speedup ? fmt::format("{:.2f}x", *row.speedup) : "-",
-                       regression ? with_spread(row.loss, 4) : with_spread(row.accuracy, 2),
-                       row.time_to_target ? format_number(*row.time_to_target) : "-",
-                       row.target_share ? fmt::format("{:.2f}", *row.target_share) : "-",
-                       fmt::format("{:.0f}", row.samples_per_s.mean),
-                       fmt::format("{:.0f} %", 100 * row.wait_share.mean),
-                       fmt::format("{:.1f}", row.contributors.mean),
-                       fmt::format("{:.0f}", row.staleness_max),
-                       fmt::format("{:.0f} %", 100 * row.share_of_ideal.mean)}) +
-            "\n";
+    text +=
+        table.row(
+            {row.strategy, format_number(row.seconds.mean),
+             row.speedup ? fmt::format("{:.2f}x", *row.speedup) : "-",
+             regression ? with_spread(row.loss, 4) : with_spread(row.accuracy, 2), to_target(row),
+             row.target_share ? fmt::format("{:.2f}", *row.target_share) : "-",
+             fmt::format("{:.0f}", row.samples_per_s.mean),
+             fmt::format("{:.0f} %", 100 * row.wait_share.mean),
+             fmt::format("{:.1f}", row.contributors.mean), fmt::format("{:.0f}", row.staleness_max),
+             fmt::format("{:.0f} %", 100 * row.share_of_ideal.mean)}) +
+        "\n";
   }
   return text;
 }
@@ -160,7 +173,7 @@ std::string conclusion(const Comparison& comparison, bool regression) {
       100 * sync->wait_share.mean, sync->seconds.mean, sync->ideal_seconds.mean);
   const Row* best = nullptr;
   for (const Row& row : comparison.rows) {
-    if (is_sync(row) || !row.time_to_target) continue;
+    if (is_sync(row) || row.reached < int(row.runs.size()) || row.runs.empty()) continue;
     if (best == nullptr || *row.time_to_target < *best->time_to_target) best = &row;
   }
   if (best == nullptr) {

@@ -26,8 +26,9 @@ struct Row {
   Spread seconds, accuracy, loss, samples_per_s, wait_share, contributors, ideal_seconds,
       share_of_ideal;
   double staleness_max = 0;
-  /// The mean; nothing if a run never got there.
+  /// The mean over the runs that got there; nothing if none did.
   std::optional<double> time_to_target;
+  int reached = 0;  ///< How many did.
   /// Against the row of `sync`, if there is one.
   std::optional<double> speedup;
   std::optional<double> target_share;  ///< Time to the target, over all of sync's time.
@@ -35,7 +36,7 @@ struct Row {
 
 struct Comparison {
   double target = 0;
-  bool target_of_sync = false;  ///< The target is what sync ended with.
+  bool target_of_sync = false;  ///< A run's target is what sync ended with under the same seed.
   std::vector<Row> rows;
 };
 
