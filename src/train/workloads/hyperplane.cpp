@@ -55,7 +55,12 @@ Workload hyperplane() {
           .data = "generated: 32,768 samples with 8,192 inputs and noise of variance 0.01",
           .imbalance = "injected",
           .regression = true,
-          .defaults = {.batch = 256, .rate = 0.05, .momentum = 0, .epochs = 12, .target = 0.016},
+          .defaults = {.batch = 256,
+                       .rate = 0.05,
+                       .momentum = 0,
+                       .epochs = 12,
+                       .target = 0.016,
+                       .pace_ms = 0.08},
           .make = [](const TaskOptions& options) -> std::unique_ptr<Task> {
             return std::make_unique<HyperplaneTask>(options.seed);
           }};
