@@ -117,8 +117,10 @@ void Play::check_start(std::uint64_t round, bool last) {
     here.here += board.has_deposit(rank) ? 1 : 0;
     here.counting += counts ? 1 : 0;
     here.counting_here += counts && board.has_deposit(rank) ? 1 : 0;
-    // Of a death that nobody has noticed yet, nobody can know.
-    somebody_waits |= (waited_ & bit(rank)) != 0 && stage_.roster(0).expected(rank);
+    // For this very round: who has yet to wake up from the one before may not want another. Of a
+    // death that nobody has noticed yet, nobody can know.
+    somebody_waits |= (waited_ & bit(rank)) != 0 && delivered_[rank] + 1 == round &&
+                      stage_.roster(0).expected(rank);
     if (!stage_.machine().alive(rank) || board.standing(rank) == Standing::left) continue;
     if (board.seen(rank) + plan_->options.window < round) {
       ledger_.fail("rank " + std::to_string(rank) + " was more than the window behind" + where);
