@@ -1,10 +1,9 @@
 #include "strategy/specification.h"
 
-#include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "collective/durations.h"
 #include "collective/options.h"
 #include "syncopate/error.h"
 
@@ -28,19 +27,6 @@ std::string form(const StrategyDescription& description) {
     text += parameter.standard.empty() ? ":" + part : "[:" + part + "]";
   }
   return text;
-}
-
-template <typename Number>
-std::optional<Number> read(const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::string plain(double value) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 }  // namespace
@@ -85,7 +71,7 @@ void Values::refuse(const std::string& name, const std::string& allowed) const {
 }
 
 int Values::whole(const std::string& name, int low, int high) const {
-  const auto value = read<int>(text(name));
+  const auto value = detail::number<int>(text(name));
   if (!value || *value < low || *value > high) {
     refuse(name, low == high ? "the number " + std::to_string(low)
                              : "a whole number from " + std::to_string(low) + " to " +
@@ -99,9 +85,9 @@ int Values::whole_or_auto(const std::string& name, int low, int high) const {
 }
 
 double Values::number(const std::string& name, double low, double high) const {
-  const auto value = read<double>(text(name));
+  const auto value = detail::number<double>(text(name));
   if (!value || !(*value >= low && *value <= high)) {
-    refuse(name, "a number from " + plain(low) + " to " + plain(high));
+    refuse(name, "a number from " + detail::shortest(low) + " to " + detail::shortest(high));
   }
   return *value;
 }
@@ -115,7 +101,7 @@ Grace Values::grace(const std::string& name) const {
   const std::string& value = text(name);
   try {
     // A colon would end the parameter, so a share stands for itself.
-    const Grace parsed = Grace::parse(read<double>(value) ? "auto:" + value : value);
+    const Grace parsed = Grace::parse(detail::number<double>(value) ? "auto:" + value : value);
     detail::check(PartialOptions{.grace = parsed}, 1);
     return parsed;
   } catch (const Error&) {
@@ -129,11 +115,7 @@ Grace Values::grace(const std::string& name) const {
 std::optional<Duration> Values::duration(const std::string& name) const {
   const std::string& value = text(name);
   if (value == "auto") return std::nullopt;
-  try {
-    const Grace parsed = Grace::parse(value);
-    if (parsed.share == 0 && parsed.fixed.count() > 0) return parsed.fixed;
-  } catch (const Error&) {
-  }
+  if (const auto time = detail::duration(value); time && time->count() > 0) return time;
   refuse(name, "auto or a duration such as 20ms");
 }
 

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "syncopate/error.h"
+#include "train/leader.h"
 
 namespace syncopate::train {
 namespace {
@@ -121,13 +122,6 @@ fs::path Checkpoints::part(const fs::path& folder, int rank) const {
 
 void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
   const fs::path fresh = folder_.string() + ".new";
-  // Asked anew at every stage: the one that led may have died.
-  const auto leads = [&] {
-    const RankSet dead = world_.dead();
-    int leader = 0;
-    while (dead.contains(leader)) ++leader;
-    return world_.rank() == leader;
-  };
   std::string failure;
   const auto attempt = [&](auto&& action) {
     try {
@@ -139,21 +133,22 @@ void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& 
     const auto rounds = failures_.exchange();
     if (rounds.front().sum()[0] == 0) return;
     std::error_code ignored;
-    if (leads()) fs::remove_all(fresh, ignored);
+    if (leads(world_)) fs::remove_all(fresh, ignored);
     throw Error(ErrorCode::environment,
                 fmt::format("a checkpoint could not be written: {}",
                             failure.empty() ? "another rank failed" : failure),
                 fmt::format("Make room in {}; the checkpoint before this one is unharmed",
                             folder_.parent_path().string()));
   };
+  // Who leads is asked anew at every stage: the one that did may have died.
   attempt([&] {
-    if (!leads()) return;
+    if (!leads(world_)) return;
     fs::remove_all(fresh);
     fs::create_directories(fresh);
   });
   attempt([&] { write_file(part(fresh, world_.rank()), serialize(snapshot, optimizer)); });
   attempt([&] {
-    if (!leads()) return;
+    if (!leads(world_)) return;
     // What a rank was writing when it died may not be whole.
     for (const int rank : world_.dead().list()) fs::remove(part(fresh, rank));
     take_place(fresh, folder_);

@@ -67,7 +67,6 @@ Finished start(const fs::path& directory, const Config& config, const JobOptions
                bool resume) {
   std::vector<std::string> command = launch::this_program({kRankCommand, directory.string()});
   if (resume) command.emplace_back("--resume");
-  if (options.quiet) command.emplace_back("--quiet");
   if (!options.label.empty()) command.insert(command.end(), {"--label", options.label});
   fs::remove(directory / "result.json");
   const launch::LaunchResult ended = launch::launch({.ranks = config.ranks,

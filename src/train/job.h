@@ -18,7 +18,6 @@ struct JobOptions {
   std::string label;                    ///< Shown before the progress.
   bool survive = false;                 ///< Go on with the others when a rank dies.
   std::optional<double> timeout_seconds;
-  bool quiet = false;  ///< No progress.
 };
 
 struct Finished {
@@ -39,7 +38,6 @@ Finished resume_job(const std::filesystem::path& directory, const Config& config
 Config read_config(const std::filesystem::path& directory);
 
 /// What one rank does, in the directory of its run.
-void run_rank(const std::filesystem::path& directory, bool resume, const std::string& label,
-              bool quiet);
+void run_rank(const std::filesystem::path& directory, bool resume, const std::string& label);
 
 }  // namespace syncopate::train

@@ -43,14 +43,13 @@ ShowProgress shower(const Config& config, const std::string& label) {
 
 }  // namespace
 
-void run_rank(const std::filesystem::path& directory, bool resume, const std::string& label,
-              bool quiet) {
+void run_rank(const std::filesystem::path& directory, bool resume, const std::string& label) {
   catch_signals();
   const Config config = read_config(directory);
   const World world = World::from_environment();
   const int cores = int(std::thread::hardware_concurrency());
   torch::set_num_threads(std::max(1, cores / world.size()));
-  Trainer trainer(world, config, directory, resume, quiet ? ShowProgress() : shower(config, label));
+  Trainer trainer(world, config, directory, resume, shower(config, label));
   trainer.run();
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "syncopate/error.h"
+#include "train/leader.h"
 #include "train/optimizers.h"
 
 namespace syncopate::train {
@@ -26,10 +27,6 @@ constexpr auto kShowEvery = std::chrono::milliseconds(200);
 
 torch::Device device_of(const Config& config, int rank) {
   const bool cuda = config.device == "cuda" || (config.device == "mixed" && rank == 0);
-  if (cuda && !torch::cuda::is_available()) {
-    throw Error(ErrorCode::environment, "there is no CUDA device that libtorch can use",
-                "Train with --device cpu");
-  }
   return cuda ? torch::kCUDA : torch::kCPU;
 }
 
@@ -128,7 +125,7 @@ void Trainer::step() {
   strategy_->end_step(computing);
 
   Duration waited{0};
-  for (const Exchange& exchange : fresh_) waited += exchange.waited;
+  for (const auto& [exchange, samples_then, loss_then] : fresh_) waited += exchange.waited;
   const Duration exchanging = watch_.elapsed() - arrived - waited;
   keep_metrics({.arrived_s = seconds(arrived),
                 .compute_ms = seconds(computing) * 1e3,
@@ -137,8 +134,8 @@ void Trainer::step() {
 }
 
 void Trainer::keep_metrics(StepTimes times) {
-  for (const Exchange& exchange : fresh_) {
-    metrics_.add(exchange, times, course_.samples(), course_.training_loss());
+  for (const auto& [exchange, samples, loss] : fresh_) {
+    metrics_.add(exchange, times, samples, loss);
     times.compute_ms = times.exchange_ms = 0;
   }
 }
@@ -176,8 +173,8 @@ void Trainer::exchanged(const Exchange& exchange) {
   sums_.contributors += exchange.contributors;
   sums_.staleness = std::max(sums_.staleness, double(exchange.staleness));
   sums_.dropped += double(exchange.dropped);
-  fresh_.push_back(exchange);
-  fresh_.back().notes = {};
+  fresh_.push_back({exchange, course_.samples(), course_.training_loss()});
+  fresh_.back().exchange.notes = {};  // They lie in the strategy's memory.
 }
 
 void Trainer::after_exchanges() {
@@ -207,15 +204,8 @@ void Trainer::evaluate() {
   show_progress(true);
 }
 
-bool Trainer::leads() const {
-  const RankSet dead = world_.dead();
-  int leader = 0;
-  while (dead.contains(leader)) ++leader;
-  return world_.rank() == leader;
-}
-
 void Trainer::show_progress(bool now) {
-  if (!show_ || (!now && watch_.elapsed() - shown_at_ < kShowEvery) || !leads()) return;
+  if ((!now && watch_.elapsed() - shown_at_ < kShowEvery) || !leads(world_)) return;
   shown_at_ = watch_.elapsed();
   const double clock = seconds(watch_.elapsed());
   Progress progress{.share = course_.share(),
@@ -244,7 +234,7 @@ void Trainer::write_result() {
   std::vector<RankSums> ranks(std::size_t(world_.size()));
   std::memcpy(static_cast<void*>(ranks.data()), rounds.front().sum().data(),
               ranks.size() * sizeof(RankSums));
-  if (!leads()) return;
+  if (!leads(world_)) return;
   Result result = sum_up(ranks, evaluations_, config_.target, workload_.regression);
   result.rounds = double(course_.exchanges());
   result.interrupted = told_to_end;

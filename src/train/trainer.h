@@ -67,7 +67,6 @@ class Trainer {
   void save();
   void load(const Snapshot& snapshot);
   void write_result();
-  bool leads() const;
   void show_progress(bool now);
 
   World world_;
@@ -93,7 +92,12 @@ class Trainer {
 
   RankSums sums_;
   std::vector<Evaluation> evaluations_;
-  std::vector<Exchange> fresh_;  ///< Of the step that just ended.
+  struct Followed {
+    Exchange exchange;
+    double samples;  ///< Of all ranks, after it.
+    double loss;
+  };
+  std::vector<Followed> fresh_;  ///< Of the step that just ended.
   Duration shown_at_{0};
 };
 

@@ -120,15 +120,13 @@ void add_rank(CLI::App& program) {
   auto* command = program.add_subcommand(train::kRankCommand)->group("");
   struct Typed {
     std::string directory, label;
-    bool resume = false, quiet = false;
+    bool resume = false;
   };
   auto typed = std::make_shared<Typed>();
   command->add_option("directory", typed->directory)->required();
   command->add_option("--label", typed->label);
   command->add_flag("--resume", typed->resume);
-  command->add_flag("--quiet", typed->quiet);
-  command->callback(
-      [typed] { train::run_rank(typed->directory, typed->resume, typed->label, typed->quiet); });
+  command->callback([typed] { train::run_rank(typed->directory, typed->resume, typed->label); });
 }
 
 }  // namespace syncopate::cli
