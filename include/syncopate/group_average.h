@@ -15,20 +15,33 @@
 
 namespace syncopate {
 
+/// What becomes of weights W′ that missed the mean of their group, where an older copy of them
+/// stood in for them.
+enum class LateMerge : std::uint8_t {
+  average,  ///< (Σ + W′)/(S + 1), as in the paper.
+  keep,     ///< Σ/S + every step that the rank has taken since that copy: none is lost.
+};
+
+const char* to_string(LateMerge late);
+
 struct GroupOptions {
   int group_size = 0;          ///< Ranks per group; 0: the square root of the ranks, rounded.
   int synchronise_every = 10;  ///< Every so many steps all ranks average together; 0: never.
   bool rotate = true;          ///< false keeps the groups of step 0, for comparison.
   Trigger trigger = first();   ///< first() or all(), within the group.
   Grace grace = no_grace();
+  LateMerge late = LateMerge::average;
   int window = 0;          ///< Steps a rank may lag; 0: synchronise_every, or 8 without it.
   std::uint64_t seed = 1;  ///< For the rotation where sizes are not powers of two.
 };
 
 struct GroupReceipt {
-  std::uint64_t step = 0;       ///< 1, 2, 3 …
-  RankSet members;              ///< Ranks whose weights are in the sum.
-  bool included = false;        ///< Whether this rank's current weights were in it.
+  std::uint64_t step = 0;  ///< 1, 2, 3 …
+  RankSet members;         ///< Ranks whose weights are in the sum.
+  bool included = false;   ///< Whether this rank's current weights were in it.
+  /// Steps between this step and the weights of this rank in the sum; 0 if they were the current
+  /// ones, or none.
+  std::uint64_t own_staleness = 0;
   bool everyone = false;        ///< A synchronising step.
   std::uint64_t staleness = 0;  ///< Steps between the oldest weights in the sum and this step.
   Duration waited{0};
@@ -64,7 +77,7 @@ class GroupAverage {
   T* weights() { return static_cast<T*>(detail::weights(*exchange_)); }
 
   /// Publishes the weights and replaces them by the mean over this step's group: Σ/S if they
-  /// were in the sum, (Σ + mine)/(S + 1) if the group ran with older ones.
+  /// were in the sum, or as GroupOptions::late says if the group ran with older ones.
   GroupReceipt average() { return detail::average(*exchange_); }
   /// The same on the caller's own buffer, with one copy in. weights() does not follow: use one or
   /// the other.

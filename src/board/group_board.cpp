@@ -314,6 +314,19 @@ void GroupBoard::publish_result(const Gathering& where, AttemptWord attempt) {
   }
 }
 
+std::optional<RoundNumber> GroupBoard::oldest_copy_ahead() const {
+  const int me = roster_.rank();
+  const RoundNumber through = published_step(me);
+  std::optional<RoundNumber> oldest;
+  for (RoundNumber ahead = through + 1; ahead <= through + shape_.window; ++ahead) {
+    const auto word = MemberWord::unpack(member_word(ahead, me).load());
+    if (word.round != ahead || word.phase == Phase::absent) continue;
+    const RoundNumber copy = ahead - word.lag;
+    if (!oldest || copy < *oldest) oldest = copy;
+  }
+  return oldest;
+}
+
 int GroupBoard::own_lag(RoundNumber step_number) const {
   const auto word = MemberWord::unpack(member_word(step_number, roster_.rank()).load());
   if (word.round != step_number || word.phase != Phase::confirmed) return kNone;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -79,6 +80,8 @@ class GroupBoard {
   void retry(const Gathering& where, AttemptWord given_up);
   /// Steps between the round and this rank's publication in its result; -1 if it is not in it.
   int own_lag(RoundNumber step) const;
+  /// The oldest publication of this rank in rounds that it has yet to be through.
+  std::optional<RoundNumber> oldest_copy_ahead() const;
 
   Time open_since(const Gathering& where, Time now) {
     return record(where).opening.since(where.step, now);

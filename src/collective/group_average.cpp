@@ -8,7 +8,11 @@
 #include "collective/world_state.h"
 #include "syncopate/error.h"
 
-namespace syncopate::detail {
+namespace syncopate {
+
+const char* to_string(LateMerge late) { return late == LateMerge::average ? "average" : "keep"; }
+
+namespace detail {
 
 std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
                                           const void* initial, const GroupOptions& options) {
@@ -53,4 +57,5 @@ GroupReceipt average(GroupExchange& exchange, void* values, std::size_t elements
 void leave(GroupExchange& exchange) { exchange.leave(); }
 std::size_t elements_of(const GroupExchange& exchange) { return exchange.elements(); }
 
-}  // namespace syncopate::detail
+}  // namespace detail
+}  // namespace syncopate

@@ -64,6 +64,10 @@ GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Dur
     if (elements > 0) std::memcpy(board_.slot(slot), initial, elements * size_of(type));
   }
   board_.publish(kInitial, 0);
+  if (options.late == LateMerge::keep) {
+    origin_.resize(elements * size_of(type));
+    if (elements > 0) std::memcpy(origin_.data(), initial, origin_.size());
+  }
 }
 
 GroupExchange::~GroupExchange() {
@@ -270,13 +274,53 @@ GroupReceipt GroupExchange::finish(void* out) {
 }
 
 void GroupExchange::merge(void* out, int buffer) {
-  const bool included = board_.own_lag(where_.step) == 0;
-  const double members = board_.results().header(buffer).weight;
-  const std::array<board::Term, 2> terms = {
-      board::Term{.values = board_.results().values(buffer), .weight = included ? 1 : members},
-      board::Term{.values = board_.slot(board_.published_slot(roster_.rank())), .weight = 1}};
-  board::weighted_sum(type_, elements_, {terms.data(), included ? std::size_t{1} : 2},
-                      included ? 1 : 1 / (members + 1), out);
+  if (options_.late == LateMerge::keep) keep_step();
+  if (board_.own_lag(where_.step) == 0) {
+    const board::Term mean{.values = board_.results().values(buffer), .weight = 1};
+    board::weighted_sum(type_, elements_, {&mean, 1}, 1, out);
+  } else {
+    merge_late(out, buffer);
+  }
+  if (options_.late == LateMerge::keep) std::memcpy(origin_.data(), out, origin_.size());
+}
+
+void GroupExchange::merge_late(void* out, int buffer) {
+  const int lag = board_.own_lag(where_.step);
+  const void* mean = board_.results().values(buffer);
+  const void* mine = board_.slot(board_.published_slot(roster_.rank()));
+  if (options_.late == LateMerge::average || lag < 0) {
+    const double members = board_.results().header(buffer).weight;
+    const std::array<board::Term, 2> terms{board::Term{.values = mean, .weight = members},
+                                           board::Term{.values = mine, .weight = 1}};
+    return board::weighted_sum(type_, elements_, terms, 1 / (members + 1), out);
+  }
+  std::vector<board::Term> terms{{.values = mean, .weight = 1},
+                                 {.values = mine, .weight = 1},
+                                 {.values = origin_.data(), .weight = -1}};
+  const std::uint64_t copy = where_.step - std::uint64_t(lag);
+  for (const Taken& taken : unseen_) {
+    if (taken.step <= copy || taken.step == where_.step) continue;
+    terms.push_back({.values = taken.movement.data(), .weight = 1});
+  }
+  board::weighted_sum(type_, elements_, terms, 1, out);
+}
+
+void GroupExchange::keep_step() {
+  // A round takes the newest weights it finds, and ours of this step are on the board: no round
+  // will have older ones from now on that has not already.
+  const auto oldest = board_.oldest_copy_ahead();
+  if (oldest && *oldest < where_.step) {
+    const std::array<board::Term, 2> terms{
+        board::Term{.values = board_.slot(board_.published_slot(roster_.rank())), .weight = 1},
+        board::Term{.values = origin_.data(), .weight = -1}};
+    unseen_.push_back({where_.step, std::vector<std::byte>(origin_.size())});
+    board::weighted_sum(type_, elements_, terms, 1, unseen_.back().movement.data());
+  }
+  // This round may still want those after its own copy of our weights.
+  const int lag = board_.own_lag(where_.step);
+  const std::uint64_t seen =
+      std::min(oldest.value_or(where_.step), where_.step - std::uint64_t(std::max(lag, 0)));
+  while (!unseen_.empty() && unseen_.front().step <= seen) unseen_.pop_front();
 }
 
 GroupReceipt GroupExchange::receipt(int buffer) const {
@@ -288,6 +332,7 @@ GroupReceipt GroupExchange::receipt(int buffer) const {
   return {.step = where_.step,
           .members = std::move(members),
           .included = board_.own_lag(where_.step) == 0,
+          .own_staleness = std::uint64_t(std::max(0, board_.own_lag(where_.step))),
           .everyone = everyone_at(where_.step),
           .staleness = board_.results().header(buffer).staleness,
           .waited = waited_,

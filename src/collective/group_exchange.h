@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,6 +68,9 @@ class GroupExchange {
   void check_deadline(board::Time began, board::Time now) const;
   void pause(board::Event& event, std::uint64_t news, board::Time until, board::Time began);
   void merge(void* out, int buffer);
+  void merge_late(void* out, int buffer);
+  /// Keeps this rank's last step while rounds ahead have weights from before it.
+  void keep_step();
   GroupReceipt receipt(int buffer) const;
   /// Whether `rank` keeps this one from the end of its step.
   bool holds_up(int rank) const;
@@ -84,6 +88,15 @@ class GroupExchange {
   board::Lookout lookout_;
   int helpers_;
   pid_t process_;
+
+  /// For LateMerge::keep: the weights as the last step found them, and steps that rounds ahead of
+  /// this rank have not seen, oldest first.
+  std::vector<std::byte> origin_;
+  struct Taken {
+    std::uint64_t step;
+    std::vector<std::byte> movement;
+  };
+  std::deque<Taken> unseen_;
 
   int working_ = 0;         ///< The slot that weights() returns.
   std::uint64_t step_ = 0;  ///< Steps completed.

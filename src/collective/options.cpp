@@ -109,8 +109,9 @@ std::string describe(std::size_t elements, DataType type, const GroupOptions& op
   return "group average of " + std::to_string(elements) + " " + to_string(type) + ", groups of " +
          std::to_string(options.group_size) + (options.rotate ? " that rotate" : " that stay") +
          ", all together every " + std::to_string(options.synchronise_every) + ", trigger " +
-         to_string(options.trigger) + ", grace " + to_string(options.grace) + ", window " +
-         std::to_string(options.window) + ", seed " + std::to_string(options.seed);
+         to_string(options.trigger) + ", grace " + to_string(options.grace) + ", late " +
+         to_string(options.late) + ", window " + std::to_string(options.window) + ", seed " +
+         std::to_string(options.seed);
 }
 
 }  // namespace syncopate::detail

@@ -1,5 +1,6 @@
 #include "strategy/specification.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -92,9 +93,13 @@ double Values::number(const std::string& name, double low, double high) const {
   return *value;
 }
 
-bool Values::on(const std::string& name) const {
-  if (text(name) != "on" && text(name) != "off") refuse(name, "on or off");
-  return text(name) == "on";
+std::size_t Values::choice(const std::string& name,
+                           std::initializer_list<const char*> names) const {
+  const auto* const found = std::ranges::find(names, text(name));
+  if (found != names.end()) return std::size_t(found - names.begin());
+  std::string allowed;
+  for (const char* one : names) allowed += (allowed.empty() ? "" : " or ") + std::string(one);
+  refuse(name, allowed);
 }
 
 Grace Values::grace(const std::string& name) const {

@@ -1,6 +1,8 @@
 // A strategy as a user writes it, name[:value…][:key=value…], read against its description.
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,7 +24,9 @@ class Values {
   /// 0 for "auto".
   int whole_or_auto(const std::string& name, int low, int high) const;
   double number(const std::string& name, double low, double high) const;
-  bool on(const std::string& name) const;
+  /// Which of the names it is.
+  std::size_t choice(const std::string& name, std::initializer_list<const char*> names) const;
+  bool on(const std::string& name) const { return choice(name, {"on", "off"}) == 0; }
   /// "off", "auto", a share of the median step time such as 0.2, or a duration such as 2ms.
   Grace grace(const std::string& name) const;
   /// Nothing for "auto".

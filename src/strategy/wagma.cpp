@@ -141,6 +141,10 @@ const Entry& wagma() {
                        .standard = "off",
                        .meaning = "how long a group waits for its members: off, auto, a share of "
                                   "the median step time such as 0.2, or a duration"},
+                      {.name = "late",
+                       .standard = "keep",
+                       .meaning = "what a rank does whose weights missed the mean: average them "
+                                  "into it, as in the paper, or keep the steps it has not seen"},
                       {.name = "rotate",
                        .standard = "on",
                        .meaning = "off keeps the groups of the first step"}}},
@@ -148,7 +152,8 @@ const Entry& wagma() {
         GroupOptions options{.group_size = values.whole_or_auto("S", 1, ranks),
                              .synchronise_every = values.whole("TAU", 1, kMostSynchronise),
                              .rotate = values.on("rotate"),
-                             .grace = values.grace("grace")};
+                             .grace = values.grace("grace"),
+                             .late = LateMerge(values.choice("late", {"average", "keep"}))};
         detail::check(options, ranks);
         return [options](const Training& training) {
           GroupOptions seeded = options;

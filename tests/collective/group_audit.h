@@ -18,6 +18,7 @@
 
 #include "board/kernel.h"
 #include "round/groups.h"
+#include "support/group_merge.h"
 #include "syncopate/group_average.h"
 
 namespace syncopate::testing {
@@ -50,7 +51,8 @@ class GroupAudit {
         rank_(world.rank()),
         elements_(elements),
         options_(options),
-        schedule_(ranks_, options.group_size, options.rotate, options.seed) {}
+        schedule_(ranks_, options.group_size, options.rotate, options.seed),
+        merge_(options.late, initial()) {}
 
   std::vector<T> initial() const { return publication(0, 0); }
 
@@ -84,6 +86,7 @@ class GroupAudit {
     }
     if (receipt.included) check_same(book_.bits, members, hash(weights), "bits");
     if (elements_ >= columns()) check_sum(receipt, members, weights);
+    merge_.follow(step_, publication(rank_, step_), {weights, elements_});
   }
 
   const GroupTotals& totals() const { return totals_; }
@@ -133,17 +136,19 @@ class GroupAudit {
 
   void check_sum(const GroupReceipt& receipt, const std::vector<int>& members, const T* weights) {
     const auto count = static_cast<double>(members.size());
-    const double parts = count + (receipt.included ? 0 : 1);
+    const int lag = int(receipt.own_staleness);
+    const std::vector<T> own = publication(rank_, step_);
     std::vector<std::vector<T>> used;
     std::uint64_t staleness = 0;
     std::uint64_t print = 1;
     for (const int member : members) {
-      double sum = std::round(static_cast<float>(weights[member]) * parts);
-      if (member == rank_ && !receipt.included) sum -= code(rank_, step_, rank_);
-      const std::uint64_t step = step_of(sum);
+      const double sum =
+          merge_.sum_behind(float(weights[member]), step_, lag, count, member, float(own[member]));
+      const std::uint64_t step = step_of(std::round(sum));
       ASSERT_LE(step, book_.begun[member]) << "more than rank " << member << " ever published";
       if (member == rank_) {
         EXPECT_EQ(step == step_, receipt.included);
+        EXPECT_EQ(step_ - step, receipt.own_staleness);
       }
       staleness = std::max(staleness, step_ - step);
       print = print * 1000003 + step * 2;
@@ -151,16 +156,11 @@ class GroupAudit {
     }
     EXPECT_EQ(receipt.staleness, staleness);
     check_same(book_.chosen, members, print, "publications");
-    const std::vector<T> own = publication(rank_, step_);
     std::vector<board::Term> terms;
     for (const auto& values : used) terms.push_back({.values = values.data(), .weight = 1});
-    std::vector<T> expected(elements_);
-    board::weighted_sum(data_type<T>, elements_, terms, 1 / count, expected.data());
-    if (!receipt.included) {
-      const std::vector<T> mean = expected;
-      terms = {{.values = mean.data(), .weight = count}, {.values = own.data(), .weight = 1}};
-      board::weighted_sum(data_type<T>, elements_, terms, 1 / parts, expected.data());
-    }
+    std::vector<T> mean(elements_);
+    board::weighted_sum(data_type<T>, elements_, terms, 1 / count, mean.data());
+    const std::vector<T> expected = merge_.weights(step_, lag, count, mean, own);
     EXPECT_EQ(std::memcmp(expected.data(), weights, elements_ * sizeof(T)), 0)
         << "rank " << rank_ << " has other weights after step " << step_
         << " than the receipt and the publications make";
@@ -182,6 +182,7 @@ class GroupAudit {
   std::size_t elements_;
   GroupOptions options_;
   round::GroupSchedule schedule_;
+  GroupMerge<T> merge_;
   std::uint64_t step_ = 0;
   GroupTotals totals_;
 };

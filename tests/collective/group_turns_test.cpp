@@ -76,6 +76,50 @@ TEST(GroupTurns, BeforeItsFirstPublicationARankHasTheInitialWeights) {
   });
 }
 
+TEST(GroupTurns, WhoKeepsItsStepsAddsThoseThatTheMeanHasNotSeen) {
+  Common<Baton> baton;
+  run(crew_of_this_program(), 2, [&](World& world) {
+    GroupOptions options = pairs();
+    options.late = LateMerge::keep;
+    GroupAverage<double> weights(world, kInitial, options);
+    const auto move = [&](double by) {
+      for (std::size_t e = 0; e < kElements; ++e) weights.weights()[e] += by;
+      return weights.average();
+    };
+    if (world.rank() == 0) {
+      baton->at(0, [&] {
+        for (const double expected : {104, 106, 107}) {  // Rank 1 still has 100.
+          EXPECT_TRUE(move(8).included);
+          expect_all(weights, expected);
+        }
+      });
+      baton->at(2, [&] {
+        EXPECT_EQ(move(8).staleness, 1U);
+        expect_all(weights, (107 + 8 + 116) / 2.0);
+      });
+    } else {
+      baton->at(1, [&] {
+        GroupReceipt receipt = move(2);
+        EXPECT_FALSE(receipt.included);
+        EXPECT_EQ(receipt.own_staleness, 1U);
+        expect_all(weights, 104 + 2);
+        receipt = move(4);
+        EXPECT_EQ(receipt.own_staleness, 2U);
+        expect_all(weights, 106 + 2 + 4);
+        receipt = move(4);
+        EXPECT_EQ(receipt.own_staleness, 3U);
+        expect_all(weights, 107 + 2 + 4 + 4);
+      });
+      baton->at(3, [&] {
+        // The mean has what was published in step 3, of which the steps up to there are a part.
+        EXPECT_EQ(move(1).own_staleness, 1U);
+        expect_all(weights, 115.5 + 1);
+      });
+    }
+    world.barrier();
+  });
+}
+
 TEST(GroupTurns, WhatIsPublishedWhenTheRoundRunsIsInIt) {
   Common<Baton> baton;
   run(crew_of_this_program(), 2, [&](World& world) {

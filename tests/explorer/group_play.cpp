@@ -44,8 +44,9 @@ const std::string& GroupPlay::run(const GroupPlan& plan, Machine::Scheduler& sch
   const board::GroupShape shape =
       GroupExchange::shape(plan.elements, DataType::float64, plan.ranks, plan.options);
   exchanges_ = stage_.make<GroupExchange>(shape.bytes(), [&](int rank, std::byte* memory) {
-    Values initial;
+    std::vector<double> initial(plan.elements);
     for (std::size_t e = 0; e < plan.elements; ++e) initial[e] = value(rank, 0, e);
+    merges_[rank] = {plan.options.late, initial};
     return std::make_unique<GroupExchange>(stage_.roster(rank), stage_.host(rank), kTimeout, memory,
                                            plan.elements, DataType::float64, initial.data(),
                                            plan.options);
@@ -275,20 +276,19 @@ void GroupPlay::check(int rank, const GroupReceipt& receipt, const double* weigh
       fail("rank " + std::to_string(other) + " is not named as dead in the receipt" + where);
     }
   }
-  Values expected = round.mean;
-  if (!included) {
-    Values own{};
-    for (std::size_t e = 0; e < plan_->elements; ++e) own[e] = value(rank, step, e);
-    const double count = std::popcount(round.members);
-    const std::array<board::Term, 2> terms = {
-        board::Term{.values = round.mean.data(), .weight = count},
-        board::Term{.values = own.data(), .weight = 1}};
-    board::weighted_sum(DataType::float64, plan_->elements, terms, 1 / (count + 1),
-                        expected.data());
+  const int lag = (round.members & bit(rank)) != 0 ? step - round.used[rank] : -1;
+  if (receipt.own_staleness != static_cast<std::uint64_t>(std::max(lag, 0))) {
+    fail("wrong staleness of its own weights in the receipt" + where);
   }
-  if (!std::equal(weights, weights + plan_->elements, expected.begin())) {
+  std::vector<double> own(plan_->elements);
+  for (std::size_t e = 0; e < plan_->elements; ++e) own[e] = value(rank, step, e);
+  const std::span<const double> after(weights, plan_->elements);
+  const std::vector<double> expected = merges_[rank].weights(
+      step, lag, std::popcount(round.members), std::span(round.mean).first(plan_->elements), own);
+  if (!std::equal(after.begin(), after.end(), expected.begin())) {
     fail("not the mean: weights" + where);
   }
+  merges_[rank].follow(step, own, after);
 }
 
 void GroupPlay::close(Machine::Outcome outcome) {

@@ -13,6 +13,7 @@
 #include "collective/group_exchange.h"
 #include "explorer/group_plan.h"
 #include "round/groups.h"
+#include "support/group_merge.h"
 #include "support/stage.h"
 
 namespace syncopate::testing {
@@ -72,6 +73,7 @@ class GroupPlay final : private Machine::Observer {
   std::unique_ptr<round::GroupSchedule> schedule_;
   std::vector<std::unique_ptr<detail::GroupExchange>> exchanges_;
   std::array<std::array<Round, kMostRanks>, kMostSteps> rounds_{};
+  std::array<GroupMerge<double>, kMostRanks> merges_;
   std::array<Step, Machine::kMostRanks> last_step_{};
   std::array<int, Machine::kMostRanks> step_{};  ///< That each rank is in.
   Ranks leaving_ = 0;                            ///< Ranks that have begun to leave …

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "board/kernel.h"
 #include "round/groups.h"
 #include "support/common.h"
+#include "support/group_merge.h"
 #include "syncopate/world.h"
 
 namespace syncopate::testing {
@@ -40,6 +40,7 @@ struct Self {
   Book* book;
   int rank;
   Target target;
+  GroupMerge<double> merge;
   int step = 0;
   bool averaging = false;
 };
@@ -81,7 +82,10 @@ void check(const GroupReceipt& receipt, const double* weights) {
     for (int rank = 0; rank < self.world->ranks; ++rank) members.push_back(rank);
   }
   const double count = receipt.members.size();
-  const double parts = receipt.included ? count : count + 1;
+  const int lag = receipt.included || receipt.own_staleness > 0 ? int(receipt.own_staleness) : -1;
+  std::vector<double> own(kElements);
+  for (std::size_t e = 0; e < kElements; ++e) own[e] = value(self.rank, step, e);
+  const double sum = std::round(self.merge.sum_behind(weights[0], step, lag, count, 0, own[0]));
   std::uint64_t print = 1;
   std::uint64_t staleness = 0;
   std::vector<double> expected(kElements);
@@ -92,8 +96,6 @@ void check(const GroupReceipt& receipt, const double* weights) {
           << "rank " << member << " was left out of step " << step << " and is not named";
       continue;
     }
-    double sum = std::round(weights[0] * parts);
-    if (!receipt.included) sum -= value(self.rank, step, 0);
     const double found = std::fmod(std::floor(sum / std::pow(kBase, member)), kBase);
     int used = step;
     // Before its first publication every rank has the same initial weights: zeros but for a
@@ -101,6 +103,7 @@ void check(const GroupReceipt& receipt, const double* weights) {
     while (used > 0 && digit(used, 0) != found) --used;
     if (member == self.rank) {
       EXPECT_EQ(used == step, receipt.included);
+      EXPECT_EQ(std::uint64_t(step - used), receipt.own_staleness);
     }
     staleness = std::max<std::uint64_t>(staleness, step - used);
     print += used + 1;
@@ -110,14 +113,11 @@ void check(const GroupReceipt& receipt, const double* weights) {
   }
   EXPECT_EQ(receipt.staleness, staleness);
   EXPECT_LE(receipt.staleness, static_cast<std::uint64_t>(options.window));
-  for (std::size_t e = 0; e < kElements; ++e) {
-    const double mean = expected[e] * (1 / count);
-    const double own = value(self.rank, step, e);
-    const board::Term late[] = {{.values = &mean, .weight = count}, {.values = &own, .weight = 1}};
-    double merged = mean;
-    if (!receipt.included) board::weighted_sum(DataType::float64, 1, late, 1 / parts, &merged);
-    EXPECT_EQ(weights[e], merged) << "step " << step << ", element " << e;
-  }
+  for (double& value : expected) value *= 1 / count;
+  const std::span<const double> after(weights, kElements);
+  EXPECT_TRUE(std::ranges::equal(after, self.merge.weights(step, lag, count, expected, own)))
+      << "step " << step;
+  self.merge.follow(step, own, after);
   std::uint64_t known = 0;
   if (!self.book->used[step][members.front()].compare_exchange_strong(known, print)) {
     EXPECT_EQ(known, print) << "two members differ about step " << step;
@@ -135,6 +135,7 @@ void live(const GroupWorld& of, const Blow& blow, Book& book, int rank) {
   world.set_timeout(kTimeout);
   const std::vector<double> initial(kElements, std::pow(kBase, kRanks));
   GroupAverage<double> average(world, initial, of.options);
+  self.merge = {of.options.late, initial};
   self.target.mine().in_world = true;
   for (self.step = 0; self.step < kSteps; ++self.step) {
     self.target.await_turn(self.step + 1);

@@ -18,7 +18,10 @@ using board::Step;
 const GroupWorld kWorlds[] = {
     {"first", 3, {.group_size = 3, .synchronise_every = 0, .window = 18}, true},
     {"all", 3, {.group_size = 3, .synchronise_every = 0, .trigger = all(), .window = 18}, false},
-    {"pairs", 4, {.group_size = 2, .synchronise_every = 3, .window = 18}, false},
+    {"pairs",
+     4,
+     {.group_size = 2, .synchronise_every = 3, .late = LateMerge::keep, .window = 18},
+     false},
 };
 
 constexpr Step kSteps[] = {Step::read,   Step::write, Step::replace, Step::deposit, Step::start,

@@ -43,6 +43,7 @@ TEST(Specification, AcceptsWhatIsMeantToBeAccepted) {
                            "wagma:auto:8",
                            "wagma:TAU=5",
                            "wagma:rotate=off:grace=auto",
+                           "wagma:late=average",
                            "local",
                            "local:4",
                            "post-local:100",
@@ -109,6 +110,7 @@ TEST(Specification, AValueOutOfRangeGetsTheRange) {
   expect_refused_with("wagma:9", {"wagma: S is '9'", "from 1 to 8"});
   expect_refused_with("wagma:0", {"wagma: S is '0'"});
   expect_refused_with("wagma:2:0", {"wagma: TAU is '0'"});
+  expect_refused_with("wagma:late=never", {"wagma: late is 'never'", "average or keep"});
   expect_refused_with("local:0", {"local: H is '0'", "from 1 to"});
   expect_refused_with("post-local:0", {"post-local: T is '0'"});
   expect_refused_with("dropcompute:parts=1", {"dropcompute: parts is '1'", "from 2 to"});
@@ -177,7 +179,7 @@ TEST(Strategies, AreAllThereWithTheirParametersAndDefaults) {
                        {"eager-quorum", "K!= " + eager},
                        {"m-sync", "M!= window=32"},
                        {"dropcompute", "tau!=auto parts=4"},
-                       {"wagma", "S!=auto TAU!=10 grace=off rotate=on"},
+                       {"wagma", "S!=auto TAU!=10 grace=off late=keep rotate=on"},
                        {"local", "H!=10"},
                        {"post-local", "T!= H!=10"},
                        {"biased-local", "H!=16 alpha=0.5 sample-ratio=4 biased=on"}}));

@@ -1,6 +1,6 @@
 // WAGMA's update rule under scripted orders of arrival, against the formula: a local step, then
-// Σ/S over the group if our weights were in the sum, else (Σ + W')/(S + 1); every TAU steps the
-// mean of everyone.
+// Σ/S over the group if our weights were in the sum, else (Σ + W')/(S + 1), or Σ/S and the steps
+// that we have taken since the copy in it; every TAU steps the mean of everyone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,11 +29,13 @@ class WagmaReference {
     int members = 0;
   };
 
-  WagmaReference(int ranks, int group, int tau)
+  WagmaReference(int ranks, int group, int tau, bool keeps)
       : tau_(tau),
+        keeps_(keeps),
         schedule_(ranks, group, true, kSeed),
         weights_(ranks, kInitial),
-        published_(ranks, kInitial),
+        published_(ranks, {kInitial, 0}),
+        taken_(ranks),
         outcomes_(ranks) {}
 
   Turn choose_turn(std::minstd_rand& random) const {
@@ -51,8 +53,9 @@ class WagmaReference {
   void play(const Turn& turn) {
     for (const int rank : turn) {
       const Numbers gradient = some_gradient(rank, step_of(rank), weights_[rank]);
+      taken_[rank].push_back(gradient);
       for (std::size_t i = 0; i < gradient.size(); ++i) weights_[rank][i] -= kRate * gradient[i];
-      published_[rank] = weights_[rank];
+      published_[rank] = {weights_[rank], step_of(rank) + 1};
     }
     for (const int rank : turn) merge(rank, step_of(rank) + 1);
   }
@@ -62,6 +65,15 @@ class WagmaReference {
   int step_of(int rank) const { return int(outcomes_[rank].size()); }
 
  private:
+  struct Publication {
+    Numbers weights;
+    int step;
+  };
+  struct Group {
+    Numbers sum;
+    std::vector<Publication> copies;  ///< Of every rank, when the sum was made.
+  };
+
   bool everyone_at(int step) const { return step % tau_ == 0; }
 
   void merge(int rank, int step) {
@@ -70,35 +82,49 @@ class WagmaReference {
       members.clear();
       for (int other = 0; other < int(weights_.size()); ++other) members.push_back(other);
     }
-    const bool first = !sums_.contains({step, members});
-    Numbers& sum = sums_[{step, members}];
+    const bool first = !groups_.contains({step, members});
+    Group& group = groups_[{step, members}];
+    Numbers& sum = group.sum;
     if (first) {
+      group.copies = published_;
       sum = Numbers(kInitial.size());
       for (const int member : members) {
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += published_[member][i];
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += published_[member].weights[i];
       }
     }
+    const Publication& copy = group.copies[rank];
     const bool included = first || everyone_at(step);
     const double count = double(members.size());
     for (std::size_t i = 0; i < sum.size(); ++i) {
-      weights_[rank][i] = included ? sum[i] / count : (sum[i] + weights_[rank][i]) / (count + 1);
+      double& weight = weights_[rank][i];
+      if (included) {
+        weight = sum[i] / count;
+      } else if (keeps_) {
+        weight = sum[i] / count;
+        for (int own = copy.step; own < step; ++own) weight -= kRate * taken_[rank][own][i];
+      } else {
+        weight = (sum[i] + weight) / (count + 1);
+      }
     }
     outcomes_[rank].push_back({weights_[rank], included, everyone_at(step), int(count)});
   }
 
   int tau_;
+  bool keeps_;
   round::GroupSchedule schedule_;
   std::vector<Numbers> weights_;
-  std::vector<Numbers> published_;
-  std::map<std::pair<int, std::vector<int>>, Numbers> sums_;
+  std::vector<Publication> published_;
+  std::map<std::pair<int, std::vector<int>>, Group> groups_;
+  std::vector<std::vector<Numbers>> taken_;  ///< The gradients of each rank's steps.
   std::vector<std::vector<Outcome>> outcomes_;
 };
 
-void expect_the_rule(int ranks, int group, int tau, unsigned seed) {
-  const std::string strategy = "wagma:" + std::to_string(group) + ":" + std::to_string(tau);
+void expect_the_rule(int ranks, int group, int tau, unsigned seed, bool keeps) {
+  const std::string strategy =
+      "wagma:" + std::to_string(group) + ":" + std::to_string(tau) + (keeps ? "" : ":late=average");
   SCOPED_TRACE(strategy + " with " + std::to_string(ranks) + " ranks, seed " +
                std::to_string(seed));
-  WagmaReference reference(ranks, group, tau);
+  WagmaReference reference(ranks, group, tau, keeps);
   std::minstd_rand random(seed);
   Script script;
   for (int turn = 0; turn < 80; ++turn) {
@@ -133,14 +159,16 @@ void expect_the_rule(int ranks, int group, int tau, unsigned seed) {
 }
 
 TEST(WagmaRule, AGroupHasTheLatestWeightsOfEachAndTheLateMergeTheirOwn) {
-  for (const unsigned seed : {1U, 2U, 3U}) {
-    expect_the_rule(1, 1, 3, seed);
-    expect_the_rule(2, 2, 4, seed);
-    expect_the_rule(3, 2, 5, seed);
-    expect_the_rule(4, 2, 4, seed);
-    expect_the_rule(6, 2, 7, seed);
-    expect_the_rule(8, 4, 6, seed);
-    expect_the_rule(8, 2, 20, seed);
+  for (const bool keeps : {true, false}) {
+    for (const unsigned seed : {1U, 2U, 3U}) {
+      expect_the_rule(1, 1, 3, seed, keeps);
+      expect_the_rule(2, 2, 4, seed, keeps);
+      expect_the_rule(3, 2, 5, seed, keeps);
+      expect_the_rule(4, 2, 4, seed, keeps);
+      expect_the_rule(6, 2, 7, seed, keeps);
+      expect_the_rule(8, 4, 6, seed, keeps);
+      expect_the_rule(8, 2, 20, seed, keeps);
+    }
   }
 }
 
@@ -154,7 +182,8 @@ TEST(WagmaRule, GroupsOfTwoAreByTheLastBitOfTheRankAndThenByTheOneBefore) {
   with_ranks(4, [&](World& world) {
     const int rank = world.rank();
     VectorLearner learner(Vector(4));
-    const auto made = make_strategy("wagma:2:10", {.world = world, .learner = learner});
+    const auto made =
+        make_strategy("wagma:2:10:late=average", {.world = world, .learner = learner});
     int step = 0;
     play.take_part(rank, [&] {
       take_step(*made, learner, [&](auto, std::span<float> gradient) {
