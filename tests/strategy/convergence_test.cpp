@@ -59,7 +59,7 @@ class Convergence : public ::testing::TestWithParam<std::tuple<const char*, int>
   /// ranks do not keep their steps.
   int patience() const {
     if (!strategy().starts_with("wagma") || ranks() == 1) return 1;
-    return strategy().ends_with("late=average") ? 5 : 2;
+    return strategy().ends_with("late=average") ? 5 : 3;
   }
 };
 
