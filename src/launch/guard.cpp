@@ -10,6 +10,8 @@
 #include <new>
 #include <system_error>
 
+#include "launch/signals.h"
+
 namespace syncopate::launch {
 
 namespace {
@@ -26,10 +28,8 @@ std::span<Group> shared_groups(int ranks) {
   return {groups, count};
 }
 
+/// Every signal is blocked here for ever.
 [[noreturn]] void keep_guard(std::span<Group> groups, int lifeline) {
-  sigset_t everything;
-  ::sigfillset(&everything);
-  ::sigprocmask(SIG_SETMASK, &everything, nullptr);
   ::setsid();
   ::prctl(PR_SET_NAME, "syncopate-guard");
   // Whoever reads the launcher's output must see its end when the launcher has ended.
@@ -48,6 +48,7 @@ std::span<Group> shared_groups(int ranks) {
 
 Guard::Guard(int ranks) : groups_(shared_groups(ranks)) {
   Pipe pipe = make_pipe();
+  const SignalsBlocked until_both_are_ready;
   process_ = ::fork();
   // Without a guard the job runs just as well; only a SIGKILL of the launcher is less tidy.
   if (process_ < 0) return;

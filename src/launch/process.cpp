@@ -93,9 +93,13 @@ Started start_process(const ProgramImage& image, const StandardStreams& streams,
   // Closed by a successful exec, so that its end tells of success and a number in it of failure.
   Pipe report = make_pipe();
   const pid_t parent = ::getpid();
-  const pid_t process = ::fork();
-  if (process < 0) return {.fork_error = errno};
-  if (process == 0) become(image, streams, signals, open_files, parent, report.write.number());
+  pid_t process = -1;
+  {
+    const SignalsBlocked until_both_are_ready;
+    process = ::fork();
+    if (process < 0) return {.fork_error = errno};
+    if (process == 0) become(image, streams, signals, open_files, parent, report.write.number());
+  }
   report.write.close();
   int error = 0;
   ssize_t got = 0;

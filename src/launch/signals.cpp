@@ -1,18 +1,23 @@
 #include "launch/signals.h"
 
-#include <sys/signalfd.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
-#include <system_error>
 
 namespace syncopate::launch {
 
 namespace {
 
-void set_disposition(int signal, sighandler_t handler, struct sigaction& previous) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  ::sigaction(signal, &action, &previous);
+std::atomic<int> noted_at = -1;  ///< Where the handler writes.
+
+void note(int signal) {
+  const int error = errno;
+  const auto byte = static_cast<unsigned char>(signal);
+  // If the pipe is full there is plenty of news already.
+  (void)!::write(noted_at, &byte, 1);
+  errno = error;
 }
 
 bool ignored(int signal) {
@@ -23,36 +28,54 @@ bool ignored(int signal) {
 
 }  // namespace
 
-SignalScope::SignalScope() {
+SignalScope::SignalScope() : pipe_(make_pipe()) {
+  for (const Descriptor* end : {&pipe_.read, &pipe_.write}) {
+    ::fcntl(end->number(), F_SETFL, O_NONBLOCK);
+  }
+  noted_at = pipe_.write.number();
+  // With SIGCHLD ignored the kernel would throw away the ranks' exit codes; a broken stdout is
+  // told by write() itself.
+  replace(SIGCHLD, note);
+  replace(SIGPIPE, SIG_IGN);
   sigset_t watched;
   ::sigemptyset(&watched);
   ::sigaddset(&watched, SIGCHLD);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
-    // A blocked signal is queued even if it is ignored, so an ignored one must not be watched.
-    if (!ignored(signal)) ::sigaddset(&watched, signal);
+    if (ignored(signal)) continue;
+    replace(signal, note);
+    ::sigaddset(&watched, signal);
   }
-  descriptor_ = Descriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!descriptor_.open()) throw std::system_error(errno, std::generic_category(), "signalfd");
-  // With SIGCHLD ignored the kernel would throw away the ranks' exit codes; a broken stdout is
-  // told by write() itself.
-  set_disposition(SIGCHLD, SIG_DFL, previous_child_);
-  set_disposition(SIGPIPE, SIG_IGN, previous_pipe_);
-  ::sigprocmask(SIG_BLOCK, &watched, &previous_mask_);
+  ::pthread_sigmask(SIG_UNBLOCK, &watched, &previous_mask_);
 }
 
 SignalScope::~SignalScope() { restore(); }
 
+void SignalScope::replace(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigfillset(&action.sa_mask);
+  previous_.emplace_back(signal, action);
+  ::sigaction(signal, &action, &previous_.back().second);
+}
+
 std::optional<int> SignalScope::next() const {
-  signalfd_siginfo info{};
-  if (::read(descriptor_.number(), &info, sizeof(info)) != ssize_t(sizeof(info)))
-    return std::nullopt;
-  return int(info.ssi_signo);
+  unsigned char signal = 0;
+  if (::read(pipe_.read.number(), &signal, 1) != 1) return std::nullopt;
+  return signal;
 }
 
 void SignalScope::restore() const {
-  ::sigaction(SIGCHLD, &previous_child_, nullptr);
-  ::sigaction(SIGPIPE, &previous_pipe_, nullptr);
-  ::sigprocmask(SIG_SETMASK, &previous_mask_, nullptr);
+  for (const auto& [signal, action] : previous_) ::sigaction(signal, &action, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &previous_mask_, nullptr);
 }
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t everything;
+  ::sigfillset(&everything);
+  ::pthread_sigmask(SIG_SETMASK, &everything, &previous_);
+}
+
+SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
 
 }  // namespace syncopate::launch

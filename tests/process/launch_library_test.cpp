@@ -1,10 +1,13 @@
 // The launcher as the other commands use it: from inside, several jobs one after the other.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include "launch/launcher.h"
 #include "syncopate/error.h"
@@ -64,6 +67,37 @@ TEST(LaunchLibrary, RanksStartWithTheSignalsOfTheirLauncher) {
   ::signal(SIGCHLD, SIG_DFL);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.ranks[0].output, own);
+}
+
+/// Threads that leave all signals open, as those of other libraries do.
+class Bystanders {
+ public:
+  Bystanders() {
+    for (std::jthread& thread : threads_) {
+      thread = std::jthread([](const std::stop_token& stop) {
+        while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      });
+    }
+  }
+
+ private:
+  std::array<std::jthread, 4> threads_;
+};
+
+TEST(LaunchLibrary, HearsThatARankEndedWhicheverThreadIsTold) {
+  const Bystanders bystanders;
+  for (int i = 0; i < 20; ++i) {
+    auto options = shell(4, "exit 0");
+    options.timeout_seconds = 20;
+    ASSERT_EQ(launch(options).exit_code, 0) << "job " << i;
+  }
+}
+
+TEST(LaunchLibrary, IsInterruptedWhicheverThreadIsTold) {
+  const Bystanders bystanders;
+  auto options = shell(2, "kill -INT $PPID; sleep 20");
+  options.timeout_seconds = 20;
+  EXPECT_EQ(launch(options).exit_code, 128 + SIGINT);
 }
 
 TEST(LaunchLibrary, ThisProgramIsTheRunningExecutable) {
