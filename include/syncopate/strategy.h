@@ -59,9 +59,10 @@ class Learner {
   /// Steps the optimiser. A gradient of mass 1 is a whole step; with less it is part of one, and
   /// momentum decays by as much less. Must not write to `gradient`.
   virtual void step(std::span<const float> gradient, double mass) = 0;
-  /// The next gradient is computed at the weights that are expected `rounds` rounds from now:
-  /// those there are, and so many times what the last step() changed. Until the next step().
-  virtual void anticipate(double rounds) = 0;
+  /// The next gradient is computed at the weights that are expected once gradients of this mass
+  /// have been stepped: those there are, and what the last step() changed in proportion to its
+  /// own mass. Until the next step().
+  virtual void anticipate(double mass) = 0;
 
   /// Called after each exchange, when its result has been applied.
   virtual void exchanged(const Exchange& /*exchange*/) {}

@@ -42,7 +42,7 @@ class TorchLearner : public Learner {
   void flush_weights() override;
   void flush_gradient() override;
   void step(std::span<const float> gradient, double mass) override;
-  void anticipate(double rounds) override;
+  void anticipate(double mass) override;
 
   void write_weights(std::span<const float> weights);
   /// Sets the gradient to zero, where it is to be written.
@@ -68,11 +68,12 @@ class TorchLearner : public Learner {
   std::vector<double> rates_;  ///< Of the optimiser's groups, as they were.
   double rate_ = 1;
 
-  torch::Tensor own_;       ///< The weights, unless they are kept elsewhere.
-  torch::Tensor weights_;   ///< Where they are now.
-  torch::Tensor gradient_;  ///< Where the gradient is computed.
-  torch::Tensor before_;    ///< The weights before the last step; undefined until anticipated.
-  torch::Tensor ahead_;     ///< The weights that were anticipated.
+  torch::Tensor own_;        ///< The weights, unless they are kept elsewhere.
+  torch::Tensor weights_;    ///< Where they are now.
+  torch::Tensor gradient_;   ///< Where the gradient is computed.
+  torch::Tensor before_;     ///< The weights before the last step; undefined until anticipated.
+  torch::Tensor ahead_;      ///< The weights that were anticipated.
+  double stepped_mass_ = 1;  ///< Of the last step.
   // Elsewhere than on the host: what lies on the board, and a pinned vector to pass through.
   float* weights_place_ = nullptr;
   float* gradient_place_ = nullptr;

@@ -65,7 +65,7 @@ void Gradients::end_step(Duration /*computing*/) {
   if (options_.anticipate) {
     std::fill_n(rounds_.slot() + counts_, ranks_, 0.0F);
     rounds_.slot()[counts_ + rank_] = 1;
-    bases_.push_back(seen_);
+    bases_.push_back(stepped_);
   }
   for (const Round<float>& round : rounds_.exchange()) apply(round);
 }
@@ -80,14 +80,17 @@ void Gradients::apply(const Round<float>& round) {
   const double mass = receipt.weight / ranks_;
   // The last round may find nothing to take, and nothing to tell.
   if (receipt.weight == 0 && receipt.drops == 0) return;
+  const double stepped_before = stepped_;
   if (receipt.weight > 0) {
-    learner_.step(values.first(learner_.size()), options_.momentum_by_mass ? mass : 1);
+    const double step = options_.momentum_by_mass ? mass : 1;
+    learner_.step(values.first(learner_.size()), step);
+    stepped_ += step;
   }
   seen_ = receipt.round;
   const double divisor =
       options_.rounds.scale == Scale::contributors ? receipt.contributors.size() : ranks_;
   if (options_.anticipate) {
-    note_lags(receipt.round, std::lround(values[counts_ + rank_] * divisor));
+    note_lags(stepped_before, std::lround(values[counts_ + rank_] * divisor));
   }
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     sums_[i] = float(values[learner_.size() + i] * divisor);
@@ -105,9 +108,9 @@ void Gradients::apply(const Round<float>& round) {
   applied(receipt);
 }
 
-void Gradients::note_lags(std::uint64_t round, long taken) {
+void Gradients::note_lags(double stepped, long taken) {
   for (; taken > 0 && !bases_.empty(); --taken) {
-    const double lag = std::min(double(round - 1 - bases_.front()), double(options_.rounds.window));
+    const double lag = std::min(stepped - bases_.front(), double(options_.rounds.window));
     lag_ += kNewest * (lag - lag_);
     bases_.pop_front();
   }

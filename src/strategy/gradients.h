@@ -42,7 +42,7 @@ class Gradients : public Strategy {
 
  private:
   void apply(const Round<float>& round);
-  void note_lags(std::uint64_t round, long taken);
+  void note_lags(double stepped, long taken);
 
   Learner& learner_;
   int rank_;
@@ -55,9 +55,10 @@ class Gradients : public Strategy {
 
   // To anticipate. A round does not say which of our gradients it took, and by the time we see it
   // there may be newer ones on the board: so each rank counts its own in a place of the vector.
-  std::size_t counts_;               ///< Where they begin.
-  std::deque<std::uint64_t> bases_;  ///< The rounds after which those not taken were computed.
-  double lag_ = 0;                   ///< Rounds our gradients wait to be taken, a running mean.
+  std::size_t counts_;        ///< Where they begin.
+  double stepped_ = 0;        ///< The mass of all steps so far.
+  std::deque<double> bases_;  ///< What that was when those not taken were computed.
+  double lag_ = 0;            ///< The mass that is stepped before ours is taken, a running mean.
 };
 
 }  // namespace syncopate::strategy

@@ -9,6 +9,8 @@ namespace {
 
 /// Below this an anticipated step is not worth its pass over the weights.
 constexpr double kNotable = 0.01;
+/// How much the newest step counts in the running mean of masses.
+constexpr double kNewest = 0.2;
 
 std::vector<torch::Tensor> parameters_of(const torch::optim::Optimizer& optimizer) {
   std::vector<torch::Tensor> parameters;
@@ -149,6 +151,9 @@ void TorchLearner::step(std::span<const float> gradient, double mass) {
   const Views& where = views(applied);
   for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].mutable_grad() = where[i];
   if (before_.defined()) before_.copy_(weights_);
+  // Other optimisers step about as far whatever the mass: they are told by its running mean.
+  const bool by_mass = dynamic_cast<torch::optim::SGD*>(&optimizer_) != nullptr;
+  stepped_mass_ += (by_mass ? 1 : kNewest) * (mass - stepped_mass_);
   step_by_mass(mass);
 }
 
@@ -178,18 +183,18 @@ void TorchLearner::step_by_mass(double mass) {
   }
 }
 
-void TorchLearner::anticipate(double rounds) {
+void TorchLearner::anticipate(double mass) {
   const torch::NoGradGuard no_grad;
   if (!before_.defined()) {
     before_ = weights_.clone();
     ahead_ = torch::empty_like(weights_);
   }
-  if (rounds < kNotable) {
+  if (mass < kNotable) {
     settle();
     return;
   }
   torch::sub_out(ahead_, weights_, before_);
-  ahead_.mul_(rounds).add_(weights_);
+  ahead_.mul_(mass / stepped_mass_).add_(weights_);
   compute_at(ahead_);
 }
 

@@ -62,10 +62,11 @@ class VectorLearner : public Learner {
     if (on_step) on_step(gradient);
   }
 
-  void anticipate(double rounds) override {
-    anticipated.push_back(rounds);
+  void anticipate(double mass) override {
+    anticipated.push_back(mass);
+    const auto times = float(mass / (masses.empty() ? 1 : masses.back()));
     for (std::size_t i = 0; i < size(); ++i) {
-      ahead_[i] = weights()[i] + float(rounds) * (weights()[i] - before_[i]);
+      ahead_[i] = weights()[i] + times * (weights()[i] - before_[i]);
     }
     computing_ahead_ = true;
   }
@@ -87,7 +88,7 @@ class VectorLearner : public Learner {
   void set_rate(float rate) { rule_.rate = rate; }
 
   std::vector<double> masses;       ///< Of each step.
-  std::vector<double> anticipated;  ///< Rounds, at the begin of each step.
+  std::vector<double> anticipated;  ///< Mass, at the begin of each step.
   std::vector<Told> told;
   std::function<void(std::span<const float> gradient)> on_step;
   std::function<void(const Told&)> on_exchange;

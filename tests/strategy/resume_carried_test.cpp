@@ -115,7 +115,7 @@ TEST(CarriedGradients, KeepTheLagThatIsAnticipated) {
   for (int i = 0; i < 20; ++i) script.insert(script.end(), {{0}, {0}, {0}, {0}, {1}});
   std::vector<Saved> saved(2);
   play_part("eager-solo:grace=off", script, false, false, saved);
-  EXPECT_NEAR(saved[1].state.numbers.at("lag"), 4, 0.1);
+  EXPECT_NEAR(saved[1].state.numbers.at("lag"), 1 + 0.5 * 3, 0.1);
   EXPECT_TRUE(saved[1].state.vectors.contains("carried"));
   play_part("eager-solo:grace=off", script, true, true, saved);
   EXPECT_NEAR(saved[0].gradients, saved[0].steps + saved[1].steps, 1e-6);

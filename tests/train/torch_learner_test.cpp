@@ -101,6 +101,13 @@ TEST(TorchLearner, AnticipatesByWhatTheLastStepChangedAndSettlesToTheBit) {
   learner.settle();
   EXPECT_EQ(values(weights), stepped);
 
+  // Of half a step it takes twice as many to come as far.
+  learner.step(Vector{1, 0}, 0.5);
+  const Vector half = read(learner);
+  learner.anticipate(1);
+  EXPECT_NEAR(values(weights)[0], half[0] - 2 * 0.1, 1e-6);
+  learner.step(Vector{-1, 0}, 1);
+
   // A step is taken from the weights there are, not from those that were anticipated.
   learner.anticipate(2.5);
   learner.step(Vector{0, 0}, 1);
