@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -151,6 +152,12 @@ class ProcessHost final : public ThreadHost {
 };
 
 }  // namespace
+
+int Cores::count() const {
+  int cores = 0;
+  for (const std::uint64_t word : mask) cores += std::popcount(word);
+  return std::clamp(cores, 1, quota);
+}
 
 std::unique_ptr<Host> make_process_host(int ranks) { return std::make_unique<ProcessHost>(ranks); }
 

@@ -38,6 +38,9 @@ struct Cores {
 
   Mask mask{};          ///< Those that this process may run on, as bits.
   int quota = INT_MAX;  ///< How many at once a container's quota allows its processes together.
+
+  /// How many can be used at once.
+  int count() const;
 };
 
 class Host {

@@ -1,7 +1,6 @@
 #include "board/roster.h"
 
 #include <algorithm>
-#include <bit>
 #include <string_view>
 
 #include "syncopate/error.h"
@@ -186,20 +185,17 @@ const Proposal* Roster::disagreement(int rank) const {
 
 int Roster::cores() const {
   if (cores_ > 0) return cores_;
-  Cores::Mask together{};
+  Cores together{.quota = host_.cores().quota};
   bool complete = true;
   for (int rank = 0; rank < ranks_; ++rank) {
     complete = complete && life(rank) != Life::absent;
     if (life(rank) != Life::present) continue;
-    for (std::size_t word = 0; word < together.size(); ++word) {
-      together[word] |= seats_[rank].cores[word];
+    for (std::size_t word = 0; word < together.mask.size(); ++word) {
+      together.mask[word] |= seats_[rank].cores[word];
     }
   }
-  int count = 0;
-  for (const std::uint64_t word : together) count += std::popcount(word);
-  count = std::clamp(count, 1, host_.cores().quota);
-  if (complete) cores_ = count;
-  return count;
+  if (complete) cores_ = together.count();
+  return together.count();
 }
 
 bool Roster::oversubscribed() const { return ranks_ > cores(); }

@@ -9,14 +9,14 @@
 #include <memory>
 #include <optional>
 
-#include "cli/arguments.h"
 #include "cli/bench/compare.h"
-#include "cli/bench/machine.h"
 #include "cli/bench/rank.h"
 #include "cli/bench/report.h"
 #include "cli/bench/request.h"
 #include "cli/bench/tax_report.h"
 #include "cli/commands.h"
+#include "cli/console/arguments.h"
+#include "cli/console/machine.h"
 
 namespace syncopate::cli {
 

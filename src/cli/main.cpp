@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/program.h"
+#include "cli/console/program.h"
 #include "syncopate/error.h"
 
 namespace {

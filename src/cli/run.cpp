@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/console/arguments.h"
 #include "launch/launcher.h"
 
 namespace syncopate::cli {

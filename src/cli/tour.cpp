@@ -10,18 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "cli/arguments.h"
-#include "cli/bench/progress.h"
 #include "cli/bench/side.h"
-#include "cli/bench/table.h"
 #include "cli/commands.h"
+#include "cli/console/arguments.h"
+#include "cli/console/progress.h"
+#include "cli/console/table.h"
 #include "cli/tour/rank.h"
 
 namespace syncopate::cli {
 
 namespace {
 
-using bench::format_number;
 using tour::Seen;
 using tour::Skew;
 using tour::Work;
@@ -84,17 +83,17 @@ bool kept_everything(const std::vector<Seen>& rows) {
 
 /// Runs every way, and shows each as soon as it is measured.
 std::vector<Seen> show(const std::vector<Way>& ways) {
-  const bench::Table table({{"trigger", 14, true},
-                            {"a round waits for", 21, true},
-                            {"ms/step", 7},
-                            {"in a round", 10},
-                            {"waited ms", 9},
-                            {"mostly for", 14, true},
-                            {"lost", 9, true}});
+  const Table table({{"trigger", 14, true},
+                     {"a round waits for", 21, true},
+                     {"ms/step", 7},
+                     {"in a round", 10},
+                     {"waited ms", 9},
+                     {"mostly for", 14, true},
+                     {"lost", 9, true}});
   fmt::print("{}\n", table.header("  "));
   std::vector<Seen> rows;
   for (const Way& way : ways) {
-    bench::Progress progress;
+    Progress progress;
     progress.show("  " + way.name + " …");
     const auto printed =
         bench::run_side(bench::our_side(kRanks, tour::kRankCommand), way.work, kTimeoutSeconds);

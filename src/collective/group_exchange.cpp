@@ -281,14 +281,14 @@ void GroupExchange::merge(void* out, int buffer) {
   } else {
     merge_late(out, buffer);
   }
-  if (options_.late == LateMerge::keep) std::memcpy(origin_.data(), out, origin_.size());
+  if (!origin_.empty()) std::memcpy(origin_.data(), out, origin_.size());
 }
 
 void GroupExchange::merge_late(void* out, int buffer) {
   const int lag = board_.own_lag(where_.step);
   const void* mean = board_.results().values(buffer);
   const void* mine = board_.slot(board_.published_slot(roster_.rank()));
-  if (options_.late == LateMerge::average || lag < 0) {
+  if (options_.late == LateMerge::average) {
     const double members = board_.results().header(buffer).weight;
     const std::array<board::Term, 2> terms{board::Term{.values = mean, .weight = members},
                                            board::Term{.values = mine, .weight = 1}};

@@ -88,15 +88,17 @@ void Job::wait_for_events() {
     conclude(out_.error() == EPIPE ? kSignalCode + SIGPIPE : 1);
     end_ranks(SIGTERM);
   }
-  while (const auto signal = signals_.next()) handle(*signal);
+  bool signalled = false;
+  while (const auto signal = signals_.next()) {
+    signalled = true;
+    if (*signal != SIGCHLD) handle(*signal);
+  }
+  // After any of them: of many that came at once some may have been dropped.
+  if (signalled) reap();
   if (phase_ == Phase::flushing && out_.empty() && err_.empty()) phase_ = Phase::done;
 }
 
 void Job::handle(int signal) {
-  if (signal == SIGCHLD) {
-    reap();
-    return;
-  }
   if (signal == SIGUSR1 || signal == SIGUSR2) {
     send(signal);
     return;

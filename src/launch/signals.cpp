@@ -48,7 +48,14 @@ SignalScope::SignalScope() : pipe_(make_pipe()) {
   ::pthread_sigmask(SIG_UNBLOCK, &watched, &previous_mask_);
 }
 
-SignalScope::~SignalScope() { restore(); }
+SignalScope::~SignalScope() {
+  restore();
+  noted_at = -1;
+  // What nobody has looked at any more is for whoever comes after us.
+  while (const auto signal = next()) {
+    if (*signal != SIGCHLD) ::raise(*signal);
+  }
+}
 
 void SignalScope::replace(int signal, void (*handler)(int)) {
   struct sigaction action {};

@@ -63,15 +63,22 @@ class Wagma final : public Strategy {
 
   /// Unless everyone met at the last step, the ranks' weights differ, and notes are on their way.
   void meet_for_the_last_time() {
-    Allreduce<float> everyone(world_, learner_.size() + gathered_.size() + 1);
+    const std::size_t ends = learner_.size() + gathered_.size();  // Where each rank has a place.
+    Allreduce<float> everyone(world_, ends + std::size_t(ranks_));
     std::vector<float> mine(everyone.size());
     learner_.read_weights({mine.data(), learner_.size()});
     std::ranges::copy(gathered_, mine.data() + learner_.size());
-    mine.back() = float(seen_ - met_);
+    // Where it ended, if it was with everyone there; as a float it is exact for this long.
+    constexpr std::uint64_t kExact = std::uint64_t{1} << 24;
+    mine[ends + std::size_t(world_.rank())] = seen_ == met_ ? float(seen_ % kExact) : -1;
     const Rounds<float> rounds = everyone.exchange(mine);
     const std::span<const float> sum = rounds.front().sum();
-    if (sum.back() == 0) return;
     const Receipt receipt = rounds.front().receipt();
+    const std::vector<int> here = receipt.contributors.list();
+    const float end = sum[ends + std::size_t(here.front())];
+    const bool met = std::ranges::all_of(
+        here, [&](int rank) { return end >= 0 && sum[ends + std::size_t(rank)] == end; });
+    if (met) return;
     const int ranks = receipt.contributors.size();
     for (std::size_t i = 0; i < learner_.size(); ++i) mine[i] = float(double(sum[i]) / ranks);
     learner_.keep_weights_at(mine.data());

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "collective/world_state.h"
 #include "syncopate/error.h"
-#include "train/leader.h"
 
 namespace syncopate::train {
 namespace {
@@ -53,8 +54,14 @@ std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& o
   return std::move(out).str();
 }
 
-/// Returns only when the bytes are on the disk.
-void write_file(const fs::path& path, const std::string& bytes) {
+/// The number of the file with this name; 0 if there is none.
+ino_t file_at(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+/// Returns only when the bytes are on the disk; the number of the file.
+ino_t write_file(const fs::path& path, const std::string& bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) throw std::system_error(errno, std::generic_category(), path.string());
   std::size_t written = 0;
@@ -67,6 +74,7 @@ void write_file(const fs::path& path, const std::string& bytes) {
   const int error = errno;
   ::close(file);
   if (!safe) throw std::system_error(error, std::generic_category(), path.string());
+  return file_at(path);
 }
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& reason) {
@@ -113,8 +121,8 @@ void make_stand_in(Snapshot& snapshot) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(const World& world, fs::path run)
-    : world_(world), folder_(std::move(run) / kFolder), failures_(world, 1) {}
+Checkpoints::Checkpoints(const World& world, Together& together, fs::path run)
+    : world_(world), together_(together), folder_(std::move(run) / kFolder) {}
 
 fs::path Checkpoints::part(const fs::path& folder, int rank) const {
   return folder / fmt::format("rank-{}.pt", rank);
@@ -122,37 +130,29 @@ fs::path Checkpoints::part(const fs::path& folder, int rank) const {
 
 void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
   const fs::path fresh = folder_.string() + ".new";
-  std::string failure;
-  const auto attempt = [&](auto&& action) {
-    try {
-      action();
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-    *failures_.slot() = failure.empty() ? 0.0F : 1.0F;
-    const auto rounds = failures_.exchange();
-    if (rounds.front().sum()[0] == 0) return;
-    std::error_code ignored;
-    if (leads(world_)) fs::remove_all(fresh, ignored);
+  const auto check = [&](const Together::Failure& failure) {
+    if (!failure) return;
+    together_.one([&] { fs::remove_all(fresh); });
     throw Error(ErrorCode::environment,
-                fmt::format("a checkpoint could not be written: {}",
-                            failure.empty() ? "another rank failed" : failure),
+                fmt::format("a checkpoint could not be written: {}", *failure),
                 fmt::format("Make room in {}; the checkpoint before this one is unharmed",
                             folder_.parent_path().string()));
   };
-  // Who leads is asked anew at every stage: the one that did may have died.
-  attempt([&] {
-    if (!leads(world_)) return;
-    fs::remove_all(fresh);
+  check(together_.one([&] { fs::remove_all(fresh); }));
+  ino_t written = 0;
+  check(together_.each([&] {
     fs::create_directories(fresh);
-  });
-  attempt([&] { write_file(part(fresh, world_.rank()), serialize(snapshot, optimizer)); });
-  attempt([&] {
-    if (!leads(world_)) return;
-    // What a rank was writing when it died may not be whole.
-    for (const int rank : world_.dead().list()) fs::remove(part(fresh, rank));
+    written = write_file(part(fresh, world_.rank()), serialize(snapshot, optimizer));
+  }));
+  check(together_.one([&] {
+    // Whoever was to do this before us may have died when it was done.
+    if (file_at(part(folder_, world_.rank())) == written) return;
+    // What a rank was writing when it went may not be whole.
+    for (int rank = 0; rank < world_.size(); ++rank) {
+      if (!world_.shared_state()->roster().expected(rank)) fs::remove(part(fresh, rank));
+    }
     take_place(fresh, folder_);
-  });
+  }));
 }
 
 Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "syncopate/allreduce.h"
 #include "syncopate/strategy.h"
 #include "syncopate/world.h"
 #include "train/result.h"
+#include "train/together.h"
 
 namespace syncopate::train {
 
@@ -30,7 +30,7 @@ struct Snapshot {
 
 class Checkpoints {
  public:
-  Checkpoints(const World& world, std::filesystem::path run);
+  Checkpoints(const World& world, Together& together, std::filesystem::path run);
 
   /// All ranks together. Throws Error(environment) on every rank if any part could not be
   /// written; the old checkpoint stays as it was.
@@ -44,8 +44,8 @@ class Checkpoints {
   std::filesystem::path part(const std::filesystem::path& folder, int rank) const;
 
   World world_;
+  Together& together_;
   std::filesystem::path folder_;
-  Allreduce<float> failures_;
 };
 
 /// Whether there is a checkpoint to resume from.

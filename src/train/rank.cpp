@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <thread>
 
+#include "collective/world_state.h"
 #include "train/job.h"
 #include "train/trainer.h"
 
@@ -47,7 +47,7 @@ void run_rank(const std::filesystem::path& directory, bool resume, const std::st
   catch_signals();
   const Config config = read_config(directory);
   const World world = World::from_environment();
-  const int cores = int(std::thread::hardware_concurrency());
+  const int cores = world.shared_state()->roster().cores();
   torch::set_num_threads(std::max(1, cores / world.size()));
   Trainer trainer(world, config, directory, resume, shower(config, label));
   trainer.run();

@@ -57,7 +57,8 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
       pacer_(clock_, told_to_end),
       metrics_(config.metrics ? run / "metrics.jsonl" : std::filesystem::path(), world.rank()),
       evaluator_(world, *task_, device_),
-      checkpoints_(world, run),
+      together_(world),
+      checkpoints_(world, together_, run),
       gather_(world, world.size() * sizeof(RankSums) / sizeof(double)),
       show_(std::move(show)) {
   if (task_->uneven()) {
@@ -106,6 +107,8 @@ void Trainer::run() {
 void Trainer::step() {
   pupil_->set_rate(course_.rate());
   std::vector<std::int64_t> samples = strategy_->choose(std::size_t(config_.batch));
+  // Numbered on and on, as the sampler does: each time a sample is disturbed in another way.
+  for (std::int64_t& sample : samples) sample += std::int64_t(sums_.steps) * task_->train_samples();
   if (samples.empty()) samples = sampler_.next(std::size_t(config_.batch));
   strategy_->begin_step();
   pupil_->zero_gradient();
@@ -158,7 +161,9 @@ void Trainer::compute(const std::vector<std::int64_t>& samples) {
     notes[kSamples] += float(some.size());
     notes[kLoss] += losses.sum().item<float>();
     notes[kHits] += score.hits.sum().item<float>();
-    strategy_->note_losses(some, {losses.data_ptr<float>(), some.size()});
+    std::vector<std::int64_t> numbers(some.begin(), some.end());
+    for (std::int64_t& number : numbers) number %= task_->train_samples();
+    strategy_->note_losses(numbers, {losses.data_ptr<float>(), numbers.size()});
     // Without a pace a step takes as long as it takes; of a part, the whole is extrapolated.
     const Duration whole = (watch_.elapsed() - began) * parts / (part + 1);
     pacer_.finish_part(part + 1, parts, weather_.length(step, std::max(paced, whole)));
@@ -205,8 +210,9 @@ void Trainer::evaluate() {
 }
 
 void Trainer::show_progress(bool now) {
-  if ((!now && watch_.elapsed() - shown_at_ < kShowEvery) || !leads(world_)) return;
+  if (!now && watch_.elapsed() - shown_at_ < kShowEvery) return;
   shown_at_ = watch_.elapsed();
+  if (!leads(world_)) return;
   const double clock = seconds(watch_.elapsed());
   Progress progress{.share = course_.share(),
                     .samples = course_.samples(),
@@ -234,25 +240,30 @@ void Trainer::write_result() {
   std::vector<RankSums> ranks(std::size_t(world_.size()));
   std::memcpy(static_cast<void*>(ranks.data()), rounds.front().sum().data(),
               ranks.size() * sizeof(RankSums));
-  if (!leads(world_)) return;
   Result result = sum_up(ranks, evaluations_, config_.target, workload_.regression);
   result.rounds = double(course_.exchanges());
   result.interrupted = told_to_end;
   result.dead = world_.dead().list();
   const std::filesystem::path file = run_ / "result.json";
-  const std::filesystem::path fresh = run_ / "result.json.new";
-  std::ofstream stream(fresh);
-  stream << nlohmann::json(result).dump(2) << "\n";
-  stream.close();
-  if (!stream) {
-    throw Error(ErrorCode::environment, fmt::format("{} cannot be written", file.string()),
-                "Make room on the disk; what was saved is unharmed");
-  }
-  std::filesystem::rename(fresh, file);
+  const auto failure = together_.one([&] {
+    const std::filesystem::path fresh = run_ / "result.json.new";
+    std::ofstream stream(fresh);
+    stream << nlohmann::json(result).dump(2) << "\n";
+    stream.close();
+    if (!stream) throw std::runtime_error("the disk may be full");
+    std::filesystem::rename(fresh, file);
+  });
+  if (!failure) return;
+  throw Error(ErrorCode::environment,
+              fmt::format("{} cannot be written: {}", file.string(), *failure),
+              "Make room on the disk; what was saved is unharmed");
 }
 
 void Trainer::save() {
   Snapshot snapshot{.weights = std::vector<float>(pupil_->size()), .strategy = strategy_->save()};
+  // A vote to stop that came too late for its round would end the run that resumes this one.
+  const auto carried = snapshot.strategy.vectors.find("carried");
+  if (carried != snapshot.strategy.vectors.end()) carried->second[pupil_->size() + kStop] = 0;
   pupil_->read_weights(snapshot.weights);
   evaluator_.average_statistics();
   for (const torch::Tensor& buffer : task_->model().buffers()) {

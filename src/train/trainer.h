@@ -85,6 +85,7 @@ class Trainer {
   Stopwatch watch_;
   Metrics metrics_;
   Evaluator evaluator_;
+  Together together_;
   Checkpoints checkpoints_;
   Allreduce<double> gather_;
   ShowProgress show_;

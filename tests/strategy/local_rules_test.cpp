@@ -156,24 +156,27 @@ TEST(Finish, LeavesEqualWeightsWhereverTheRanksStopped) {
   // Data may end at different steps; what each rank has done since the last average counts.
   for (const char* strategy : {"sync", "eager-solo", "eager-quorum:2", "m-sync:2", "local:4",
                                "wagma:2:5", "biased-local:4", "dropcompute"}) {
-    SCOPED_TRACE(strategy);
-    constexpr int kRanks = 3;
-    std::vector<Vector> ends(kRanks);
-    with_ranks(kRanks, [&](World& world) {
-      VectorLearner learner(Vector(4, 1.0F));
-      const auto made = make_strategy(strategy, {.world = world, .learner = learner});
-      for (int step = 0; step < 18 + 3 * world.rank(); ++step) {
-        take_step(*made, learner, [&](auto weights, std::span<float> gradient) {
-          const Numbers fresh = some_gradient(world.rank(), step, {weights.begin(), weights.end()});
-          std::copy(fresh.begin(), fresh.end(), gradient.begin());
-        });
-      }
-      made->finish();
-      EXPECT_TRUE(learner.keeps_its_own_weights());
-      ends[world.rank()] = to_vector(learner.weights());
-    });
-    for (const Vector& end : ends) EXPECT_EQ(end, ends[0]);
-    EXPECT_NE(ends[0], Vector(4, 1.0F));
+    for (const auto& [least, more] : {std::pair{18, 3}, {20, 5}, {20, 20}, {20, 0}}) {
+      SCOPED_TRACE(strategy + std::string(" from ") + std::to_string(least));
+      constexpr int kRanks = 3;
+      std::vector<Vector> ends(kRanks);
+      with_ranks(kRanks, [&](World& world) {
+        VectorLearner learner(Vector(4, 1.0F));
+        const auto made = make_strategy(strategy, {.world = world, .learner = learner});
+        for (int step = 0; step < least + more * world.rank(); ++step) {
+          take_step(*made, learner, [&](auto weights, std::span<float> gradient) {
+            const Numbers fresh =
+                some_gradient(world.rank(), step, {weights.begin(), weights.end()});
+            std::copy(fresh.begin(), fresh.end(), gradient.begin());
+          });
+        }
+        made->finish();
+        EXPECT_TRUE(learner.keeps_its_own_weights());
+        ends[world.rank()] = to_vector(learner.weights());
+      });
+      for (const Vector& end : ends) EXPECT_EQ(end, ends[0]);
+      EXPECT_NE(ends[0], Vector(4, 1.0F));
+    }
   }
 }
 

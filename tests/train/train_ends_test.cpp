@@ -34,6 +34,15 @@ TEST(TrainEnds, ControlCLeavesACheckpointToGoOnFrom) {
   expect_to_go_on(latest);
 }
 
+TEST(TrainEnds, VotesToStopThatCameTooLateDoNotEndTheRunThatGoesOn) {
+  const TemporaryFolder folder;
+  const Ended ended =
+      run(training(folder.path(), {"-n", "3", "-s", "eager-solo:grace=off", "--pace", "5ms",
+                                   "--imbalance", "persistent:2*3", "--until", "seconds:1"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  expect_to_go_on(folder.path() / "latest");
+}
+
 TEST(TrainEnds, ARankThatIsKilledEndsAllWithACheckpointToGoOnFrom) {
   const TemporaryFolder folder;
   Program program(training(folder.path(), {"-n", "2", "-s", "eager-solo", "--until", "seconds:600",

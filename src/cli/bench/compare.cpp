@@ -7,7 +7,7 @@
 #include <set>
 
 #include "bench/peers/statistics.h"
-#include "cli/bench/progress.h"
+#include "cli/console/progress.h"
 
 namespace syncopate::cli::bench {
 

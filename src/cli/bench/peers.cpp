@@ -9,10 +9,10 @@
 #include <optional>
 #include <sstream>
 
-#include "cli/arguments.h"
-#include "cli/bench/machine.h"
 #include "cli/bench/side.h"
 #include "cli/bench/sizes.h"
+#include "cli/console/arguments.h"
+#include "cli/console/machine.h"
 
 namespace syncopate::cli::bench {
 

@@ -6,9 +6,9 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "cli/bench/machine.h"
 #include "cli/bench/sizes.h"
-#include "cli/bench/table.h"
+#include "cli/console/machine.h"
+#include "cli/console/table.h"
 
 namespace syncopate::cli::bench {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/arguments.h"
 #include "cli/bench/sizes.h"
+#include "cli/console/arguments.h"
 #include "collective/options.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-#include "cli/arguments.h"
+#include "cli/console/arguments.h"
 
 namespace syncopate::cli::bench {
 

@@ -4,13 +4,13 @@
 
 #include <optional>
 
-#include "cli/bench/progress.h"
 #include "cli/bench/rank.h"
 #include "cli/bench/report.h"
 #include "cli/bench/side.h"
 #include "cli/bench/sizes.h"
-#include "cli/bench/table.h"
 #include "cli/bench/tax.h"
+#include "cli/console/progress.h"
+#include "cli/console/table.h"
 
 namespace syncopate::cli::bench {
 

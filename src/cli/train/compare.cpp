@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/arguments.h"
-#include "cli/bench/machine.h"
+#include "cli/console/arguments.h"
+#include "cli/console/machine.h"
 #include "cli/train/commands.h"
 #include "cli/train/comparison.h"
 #include "cli/train/settings.h"
@@ -51,7 +51,7 @@ struct Wanted {
 int compare(const Wanted& wanted, const train::JobOptions& options) {
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
-  fmt::print("{}\n{}; {} {} of each strategy\n\n", describe(first), bench::machine_description(),
+  fmt::print("{}\n{}; {} {} of each strategy\n\n", describe(first), machine_description(),
              wanted.repeat, wanted.repeat == 1 ? "run" : "runs");
   std::fflush(stdout);
   std::vector<std::pair<std::string, std::vector<train::Result>>> runs;

@@ -6,12 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "cli/bench/table.h"
+#include "cli/console/table.h"
 
 namespace syncopate::cli {
 namespace {
 
-using bench::format_number;
 
 bool is_sync(const Row& row) { return row.strategy == "sync"; }
 
@@ -134,17 +133,17 @@ std::vector<nlohmann::json> to_lines(const Comparison& comparison, const train::
 std::string table(const Comparison& comparison, bool regression, int ranks) {
   int width = 8;
   for (const Row& row : comparison.rows) width = std::max(width, int(row.strategy.size()));
-  const bench::Table table({{"strategy", width, true},
-                            {"time s", 7},
-                            {"speed-up", 8},
-                            {regression ? "loss" : "accuracy %", 13},
-                            {"to target s", 11},
-                            {"of sync", 7},
-                            {"samples/s", 9},
-                            {"waiting", 7},
-                            {fmt::format("of {}", ranks), 5},
-                            {"stale", 5},
-                            {"of ideal", 8}});
+  const Table table({{"strategy", width, true},
+                     {"time s", 7},
+                     {"speed-up", 8},
+                     {regression ? "loss" : "accuracy %", 13},
+                     {"to target s", 11},
+                     {"of sync", 7},
+                     {"samples/s", 9},
+                     {"waiting", 7},
+                     {fmt::format("of {}", ranks), 5},
+                     {"stale", 5},
+                     {"of ideal", 8}});
   std::string text = table.header() + "\n";
   for (const Row& row : comparison.rows) {
     text +=

@@ -1,6 +1,6 @@
 // `syncopate-train`: the commands that need libtorch. Users start it as `syncopate train` and the
 // like.
-#include "cli/program.h"
+#include "cli/console/program.h"
 #include "cli/train/commands.h"
 
 int main(int count, char** arguments) {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "cli/arguments.h"
-#include "cli/bench/machine.h"
+#include "cli/console/arguments.h"
+#include "cli/console/machine.h"
 #include "collective/durations.h"
 #include "launch/launcher.h"
 #include "train/workload.h"
@@ -121,7 +121,7 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
   if (typed.until) config.until = train::Until::parse(*typed.until);
   if (typed.target) config.target = number("--target", *typed.target);
   if (typed.seed) config.seed = std::uint64_t(whole_number("--seed", *typed.seed, 0, kMostSamples));
-  config.pace_ms = config.ranks > bench::usable_cores() ? usual.pace_ms : 0;
+  config.pace_ms = config.ranks > usable_cores() ? usual.pace_ms : 0;
   if (typed.pace) config.pace_ms = pace_ms(*typed.pace);
   if (typed.evaluate_every) {
     config.evaluate_every =
@@ -155,7 +155,7 @@ std::string describe(const train::Config& config) {
     text += fmt::format(
         "\nEach {} takes at least {} ms of a step: the rest is slept, so that {} ranks on {} cores "
         "take the time they would take on devices of their own (--pace).",
-        workload.unit, config.pace_ms, config.ranks, bench::usable_cores());
+        workload.unit, config.pace_ms, config.ranks, usable_cores());
   }
   return text;
 }

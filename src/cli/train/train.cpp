@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/arguments.h"
+#include "cli/console/arguments.h"
 #include "cli/train/commands.h"
 #include "cli/train/settings.h"
 #include "syncopate/error.h"

@@ -1,11 +1,11 @@
-#include "cli/bench/table.h"
+#include "cli/console/table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace syncopate::cli::bench {
+namespace syncopate::cli {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::string format_number(double value) {
   return fmt::format("{:.{}f}", value, digits);
 }
 
-}  // namespace syncopate::cli::bench
+}  // namespace syncopate::cli

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace syncopate::cli::bench {
+namespace syncopate::cli {
 
 class Progress {
  public:
@@ -20,4 +20,4 @@ class Progress {
   bool shown_ = false;
 };
 
-}  // namespace syncopate::cli::bench
+}  // namespace syncopate::cli

@@ -1,11 +1,11 @@
-#include "cli/bench/progress.h"
+#include "cli/console/progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 
-namespace syncopate::cli::bench {
+namespace syncopate::cli {
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
 
@@ -22,4 +22,4 @@ void Progress::clear() {
   shown_ = false;
 }
 
-}  // namespace syncopate::cli::bench
+}  // namespace syncopate::cli

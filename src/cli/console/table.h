@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace syncopate::cli::bench {
+namespace syncopate::cli {
 
 struct Column {
   std::string heading;
@@ -30,4 +30,4 @@ class Table {
 /// Three significant digits or whole numbers, whichever is longer: "0.23", "14.5", "1830".
 std::string format_number(double value);
 
-}  // namespace syncopate::cli::bench
+}  // namespace syncopate::cli

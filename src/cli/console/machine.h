@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace syncopate::cli::bench {
+namespace syncopate::cli {
 
-/// Cores this process may run on.
+/// Cores this process may use: those it may run on, and no more than a container's quota allows.
 int usable_cores();
 
 /// "AMD EPYC, 2 cores, 23 GiB, Linux 6.1.0"
@@ -16,4 +16,4 @@ std::string machine_description();
 /// passes, since noise only slows.
 double copy_bandwidth(int threads);
 
-}  // namespace syncopate::cli::bench
+}  // namespace syncopate::cli

@@ -1,4 +1,4 @@
-#include "cli/program.h"
+#include "cli/console/program.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <exception>
 #include <string>
 
-#include "cli/arguments.h"
+#include "cli/console/arguments.h"
 #include "syncopate/error.h"
 
 namespace syncopate::cli {

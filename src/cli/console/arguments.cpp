@@ -1,4 +1,4 @@
-#include "cli/arguments.h"
+#include "cli/console/arguments.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
-#include "cli/bench/machine.h"
+#include "cli/console/machine.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,7 +12,9 @@
 #include <thread>
 #include <vector>
 
-namespace syncopate::cli::bench {
+#include "board/host.h"
+
+namespace syncopate::cli {
 
 namespace {
 
@@ -30,12 +31,7 @@ std::string proc_value(const char* file, const std::string& key) {
 
 }  // namespace
 
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return int(std::thread::hardware_concurrency());
-  return CPU_COUNT(&set);
-}
+int usable_cores() { return board::make_thread_host()->cores().count(); }
 
 std::string machine_description() {
   std::string processor = proc_value("/proc/cpuinfo", "model name");
@@ -74,4 +70,4 @@ double copy_bandwidth(int threads) {
   return 2.0 * double(kBytes) * threads / *std::min_element(seconds.begin(), seconds.end()) * 1e-9;
 }
 
-}  // namespace syncopate::cli::bench
+}  // namespace syncopate::cli

@@ -1,0 +1,32 @@
+#include "train/together.h"
+
+#include <exception>
+
+namespace syncopate::train {
+
+Together::Failure Together::each(const std::function<void()>& action) {
+  Failure failure;
+  try {
+    action();
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  *failures_.slot() = failure ? 1.0F : 0.0F;
+  const auto rounds = failures_.exchange();
+  leader_ = rounds.front().receipt().contributors.list().front();
+  if (rounds.front().sum()[0] > 0 && !failure) failure = "another rank failed";
+  return failure;
+}
+
+Together::Failure Together::one(const std::function<void()>& action) {
+  for (;;) {
+    const int leader = leader_;
+    Failure failure = each([&] {
+      if (world_.rank() == leader) action();
+    });
+    // Whoever comes before all that are here is gone.
+    if (leader_ <= leader) return failure;
+  }
+}
+
+}  // namespace syncopate::train
