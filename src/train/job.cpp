@@ -111,6 +111,10 @@ void check(const Config& config) {
                 "Train with --device cpu");
   }
   if (!(config.pace_ms >= 0)) refuse("the pace is negative", "Give 0 or more");
+  if (config.until.kind == Until::Kind::accuracy && chosen.regression) {
+    refuse(fmt::format("{} is a regression, which has no accuracy", config.workload),
+           "End it by --until loss:X");
+  }
   const bool judged =
       config.until.kind == Until::Kind::accuracy || config.until.kind == Until::Kind::loss;
   if (judged && config.evaluate_every == 0) {

@@ -50,6 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Batch", {"--batch", "0"}, "--batch"},
         Case{"Rate", {"--rate", "-1"}, "the learning rate is -1"},
         Case{"Until", {"--until", "tomorrow"}, "'tomorrow' does not say when to end"},
+        Case{"UntilAccuracy", {"--until", "accuracy:90"}, "a regression, which has no accuracy"},
         Case{"UntilNever", {"--until", "loss:1", "--evaluate-every", "0"}, "never evaluated"},
         Case{"Schedule", {"--schedule", "cosine", "--until", "seconds:1"}, "how long the run is"},
         Case{"Data", {"-w", "mnist", "--data", "/nowhere"}, "make data"}),

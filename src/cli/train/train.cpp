@@ -12,6 +12,7 @@
 #include "cli/train/settings.h"
 #include "syncopate/error.h"
 #include "train/job.h"
+#include "train/workload.h"
 
 namespace syncopate::cli {
 namespace {
@@ -33,9 +34,10 @@ void report(const train::Finished& finished, const train::Config& config) {
     return;
   }
   const train::Result& result = *finished.result;
-  fmt::print("{}: {:.0f} samples in {:.1f} s ({:.0f}/s), accuracy {:.2f} %, loss {:.4f}\n",
-             config.strategy, result.samples, result.seconds, result.samples_per_s, result.accuracy,
-             result.loss);
+  const bool regression = train::workload(config.workload).regression;
+  fmt::print("{}: {:.0f} samples in {:.1f} s ({:.0f}/s){}, loss {:.4f}\n", config.strategy,
+             result.samples, result.seconds, result.samples_per_s,
+             regression ? "" : fmt::format(", accuracy {:.2f} %", result.accuracy), result.loss);
   fmt::print(
       "waiting {:.1f} % of the time; {:.1f} of {} ranks in a round; largest staleness {:.0f}; "
       "{:.0f} % of the ideal speed\n",
