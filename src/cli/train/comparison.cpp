@@ -11,7 +11,6 @@
 namespace syncopate::cli {
 namespace {
 
-
 bool is_sync(const Row& row) { return row.strategy == "sync"; }
 
 const Row* find_sync(const std::vector<Row>& rows) {
