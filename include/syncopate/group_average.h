@@ -19,7 +19,7 @@ namespace syncopate {
 /// stood in for them.
 enum class LateMerge : std::uint8_t {
   average,  ///< (Σ + W′)/(S + 1), as in the paper.
-  keep,     ///< Σ/S + every step that the rank has taken since that copy: none is lost.
+  keep,     ///< Σ/S, and every step that the rank has taken since that copy.
 };
 
 const char* to_string(LateMerge late);

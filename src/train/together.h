@@ -14,7 +14,7 @@ class Together {
  public:
   explicit Together(const World& world) : world_(world), failures_(world, 1) {}
 
-  /// What went wrong, as this rank knows it; the same ranks are told that anything did.
+  /// What went wrong, as this rank knows it. Either all ranks get one or none does.
   using Failure = std::optional<std::string>;
 
   /// Every rank does it. Returns when all have.

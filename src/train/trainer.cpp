@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "collective/world_state.h"
 #include "syncopate/error.h"
-#include "train/leader.h"
 #include "train/optimizers.h"
 
 namespace syncopate::train {
@@ -24,6 +24,15 @@ void catch_signals() {
 namespace {
 
 constexpr auto kShowEvery = std::chrono::milliseconds(200);
+
+/// Whether this rank is the first that is there, and so the one that shows the progress.
+bool leads(const World& world) {
+  board::Roster& roster = world.shared_state()->roster();
+  roster.look_after();
+  int leader = 0;
+  while (!roster.expected(leader)) ++leader;
+  return world.rank() == leader;
+}
 
 torch::Device device_of(const Config& config, int rank) {
   const bool cuda = config.device == "cuda" || (config.device == "mixed" && rank == 0);

@@ -20,12 +20,11 @@ class GroupMerge {
   GroupMerge(LateMerge late, std::span<const T> initial)
       : late_(late), origin_(initial.begin(), initial.end()) {}
 
-  /// The weights after a step: `own` missed the mean of `members` if `lag` is above 0, and was not
-  /// missed in it if it is below.
+  /// The weights after a step: `own` missed the mean of `members` if `lag` is above 0.
   std::vector<T> weights(std::uint64_t step, int lag, double members, std::span<const T> mean,
                          std::span<const T> own) const {
     if (lag == 0) return {mean.begin(), mean.end()};
-    if (lag < 0 || late_ == LateMerge::average) {
+    if (late_ == LateMerge::average) {
       return sum({{.values = mean.data(), .weight = members}, {.values = own.data(), .weight = 1}},
                  1 / (members + 1));
     }
@@ -42,7 +41,7 @@ class GroupMerge {
   double sum_behind(double weight, std::uint64_t step, int lag, double members, std::size_t element,
                     double own) const {
     if (lag == 0) return weight * members;
-    if (lag < 0 || late_ == LateMerge::average) return weight * (members + 1) - own;
+    if (late_ == LateMerge::average) return weight * (members + 1) - own;
     double kept = own - double(float(origin_[element]));
     for (std::uint64_t unseen = step - lag + 1; unseen < step; ++unseen) {
       kept += double(float(movements_.at(unseen)[element]));
