@@ -1,0 +1,95 @@
+// Where boards meet: messages and reductions between the machines of one world. A fabric knows
+// nothing of rounds. One thread per machine, the agent, uses it; nothing here blocks once the
+// world stands, and what was begun moves on only while somebody asks whether it is done.
+//
+// MPI's is in a plug-in of its own for each MPI (src/fabric/mpi), loaded when it is needed
+// (src/fabric/plugin.h), so this header is all that the two sides share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "syncopate/types.h"
+
+namespace syncopate::fabric {
+
+/// Something under way. It must be done before it goes, and so must the memory it uses.
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  /// Moves it on; true from the moment it is complete.
+  virtual bool done() = 0;
+};
+
+/// What becomes of the values of two machines that meet.
+enum class Combine : std::uint8_t {
+  sum,   ///< Sixteen-bit types are added in float32 and rounded again.
+  bits,  ///< Bitwise or: exact whatever the bytes mean.
+};
+
+/// A place for the operations of one collective. Every machine begins the same operations on it in
+/// the same order. Operations on different channels do not wait for each other.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  /// `all` gets `bytes` bytes of every machine, in the order of machines.
+  virtual std::unique_ptr<Operation> gather(const void* mine, std::size_t bytes, void* all) = 0;
+  /// `result` gets the same bits on every machine. It may be `mine`.
+  virtual std::unique_ptr<Operation> reduce(const void* mine, void* result, std::size_t elements,
+                                            DataType type, Combine combine) = 0;
+
+  /// Sends values to one machine, or receives what it sends here with the same tag (0 to 32,767).
+  /// Between two machines values with one tag arrive in the order they were sent.
+  virtual std::unique_ptr<Operation> send(int machine, int tag, const void* values,
+                                          std::size_t bytes) = 0;
+  virtual std::unique_ptr<Operation> receive(int machine, int tag, void* values,
+                                             std::size_t bytes) = 0;
+};
+
+/// What the agent of a machine uses.
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+
+  /// Sends a message to the agent of another machine. From one machine to another messages arrive
+  /// once and in order; between different pairs there is no order. Does not wait.
+  virtual void send(int machine, std::span<const std::byte> message) = 0;
+  /// Takes a message that has come and says from which machine; -1 if there is none.
+  virtual int receive(std::vector<std::byte>& message) = 0;
+  static constexpr std::size_t kLongestMessage = 64 << 10;
+
+  /// Begins to open a channel; `into` is set once the operation is done. Every machine opens its
+  /// channels in the same order.
+  virtual std::unique_ptr<Operation> open(std::unique_ptr<Channel>& into) = 0;
+};
+
+/// A rank's place in a world of several machines.
+struct Place {
+  int rank = 0;
+  int machine = 0;
+  std::vector<int> machine_of;         ///< Of every rank; machines are numbered 0, 1, 2 …
+  std::vector<std::string> addresses;  ///< What a person would call each machine: its host's name.
+
+  int ranks() const { return static_cast<int>(machine_of.size()); }
+  int machines() const { return static_cast<int>(addresses.size()); }
+};
+
+/// How one process takes part. Used by the thread that makes the world, before any agent runs.
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  virtual const Place& place() const = 0;
+  /// Gives every rank of this machine the text of its first one. All of them call it.
+  virtual std::string from_first(const std::string& text) = 0;
+  /// The fabric, for the agent. All ranks call it; those that are not the first of their machine
+  /// get null.
+  virtual std::unique_ptr<Fabric> fabric() = 0;
+};
+
+}  // namespace syncopate::fabric
