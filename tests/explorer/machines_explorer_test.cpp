@@ -1,0 +1,95 @@
+// The agreement between machines under random schedules. A failing one prints its seed; to play it
+// alone:   SYNCOPATE_SEED=<seed> machines_explorer_test
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdlib>
+
+#include "explorer/machines_play.h"
+
+namespace syncopate::testing {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int kThrift = 10;
+#else
+constexpr int kThrift = 1;
+#endif
+
+struct Size {
+  int machines;
+  int ranks_each;
+  int plays;
+};
+
+void explore(const Size& size) {
+  const char* chosen = std::getenv("SYNCOPATE_SEED");
+  const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
+  const std::uint64_t plays = chosen != nullptr ? 1 : size.plays / kThrift;
+  for (std::uint64_t seed = first; seed < first + plays; ++seed) {
+    const MachinesPlan plan = MachinesPlan::random(seed, size.machines, size.ranks_each);
+    MachinesPlay play(plan, seed);
+    const std::string failure = play.run();
+    ASSERT_EQ(failure, "") << "seed " << seed << ": " << plan.text();
+  }
+}
+
+TEST(MachinesExplorer, FewMachines) { explore({.machines = 4, .ranks_each = 3, .plays = 300'000}); }
+TEST(MachinesExplorer, MachinesOfOneRank) {
+  explore({.machines = 9, .ranks_each = 1, .plays = 100'000});
+}
+TEST(MachinesExplorer, ManyMachines) { explore({.machines = 64, .ranks_each = 8, .plays = 100}); }
+
+/// What a round costs where nothing has to be found out.
+TEST(MachinesExplorer, OneInitiatorReachesEverybodyInTheFewestMessages) {
+  for (int machines = 1; machines <= 64; ++machines) {
+    for (int initiator = 0; initiator < machines; initiator += 7) {
+      std::vector<int> machine_of(machines);
+      for (int machine = 0; machine < machines; ++machine) machine_of[machine] = machine;
+      std::vector<round::Agreement> agreements;
+      for (int machine = 0; machine < machines; ++machine) {
+        agreements.emplace_back(first(), 8, machine_of, machine);
+      }
+      round::Facts facts{.here = RankSet(1), .counting = RankSet(1), .waits = true, .seen = 0};
+      facts.here.insert(0);
+      facts.counting.insert(0);
+      agreements[initiator].observe(facts, Duration(0), 0);
+      // Hop by hop, so that the longest way shows.
+      int hops = 0;
+      int messages = 0;
+      auto flying = agreements[initiator].take_messages();
+      while (!flying.empty()) {
+        ++hops;
+        std::vector<round::Agreement::Outgoing> next;
+        for (const auto& [to, message] : flying) {
+          ++messages;
+          EXPECT_FALSE(agreements[to].started()) << "told twice";
+          agreements[to].hear(0, message, 0);
+          for (auto& more : agreements[to].take_messages()) next.push_back(std::move(more));
+        }
+        flying = std::move(next);
+      }
+      EXPECT_EQ(messages, machines - 1);
+      EXPECT_LE(hops, std::bit_width(static_cast<unsigned>(machines - 1)));
+      for (const round::Agreement& one : agreements) EXPECT_TRUE(one.started());
+    }
+  }
+}
+
+TEST(MachinesExplorer, TheTriggerAllNeedsNoMessages) {
+  std::vector<round::Agreement> agreements;
+  for (int machine = 0; machine < 4; ++machine) {
+    agreements.emplace_back(all(), 8, std::vector<int>{0, 1, 2, 3}, machine);
+  }
+  round::Facts facts{.here = RankSet(1), .counting = RankSet(1), .waits = true, .seen = 0};
+  facts.here.insert(0);
+  facts.counting.insert(0);
+  for (round::Agreement& one : agreements) {
+    one.observe(facts, Duration(0), 0);
+    EXPECT_TRUE(one.started());
+    EXPECT_TRUE(one.take_messages().empty());
+  }
+}
+
+}  // namespace
+}  // namespace syncopate::testing
