@@ -172,9 +172,11 @@ round::Attendance MachinesPlay::attendance(std::uint64_t round) const {
     attendance.counting += counts ? 1 : 0;
     attendance.counting_here += here && counts ? 1 : 0;
   }
+  // A rank that was drawn and came may have stopped since, while the others still count on it.
   const int drawn =
-      round::draw(plan_.trigger.seed, round, static_cast<int>(ranks_.size()),
-                  [&](int rank) { return ranks_[rank].standing == Standing::active; });
+      round::draw(plan_.trigger.seed, round, static_cast<int>(ranks_.size()), [&](int rank) {
+        return ranks_[rank].standing == Standing::active || ranks_[rank].on_board > 0;
+      });
   attendance.drawn_here = drawn >= 0 && ranks_[drawn].on_board > 0;
   return attendance;
 }
