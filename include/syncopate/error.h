@@ -15,6 +15,7 @@ enum class ErrorCode {
   out_of_memory,     ///< The board does not fit into the memory this machine or container allows.
   closed,            ///< The collective was used after finish() or leave().
   rank_lost,         ///< The rank that this call cannot do without has died.
+  machine_lost,      ///< Another machine, or what speaks for this one, is gone: the job is over.
 };
 
 /// The code as it is written in messages and in docs/errors.md, for example "timeout".

@@ -43,10 +43,12 @@ struct PartialBoard::Parts {
 
 std::size_t PartialShape::bytes() const {
   const PartialBoard::Parts parts(*this);
-  return Reduction::extend(parts.layout, ranks, buffers(), parts.chunking, type).size();
+  return Reduction::extend(parts.layout, world_ranks, buffers(), parts.chunking, type).size();
 }
 
-std::size_t PartialShape::smallest_bytes() const { return (ranks + 1) * elements * size_of(type); }
+std::size_t PartialShape::smallest_bytes() const {
+  return (ranks + (across() ? 2 : 1)) * elements * size_of(type);
+}
 
 PartialBoard::PartialBoard(std::byte* memory, const PartialShape& shape, Roster& roster, Host& host)
     : PartialBoard(memory, shape, Parts(shape), roster, host) {}
@@ -237,14 +239,15 @@ int PartialBoard::buffer_of(RoundNumber round) const {
   return entry.round == round && round > 0 ? entry.buffer : kNoBuffer;
 }
 
-void PartialBoard::release_through(RoundNumber round) {
+bool PartialBoard::release_through(RoundNumber round) {
   Line& line = lines_[roster_.rank()];
-  if (round <= line.seen.peek()) return;
+  if (round <= line.seen.peek()) return false;
   step(Step::release);
   line.seen.store(round);
-  if (hot_->blocked.load() == 0) return;
+  if (hot_->blocked.load() == 0) return false;
   hot_->blocked.store(0);
   signal();
+  return true;
 }
 
 void PartialBoard::set_standing(Standing standing) {
@@ -288,6 +291,7 @@ int PartialBoard::free_buffer(RoundNumber published_round, int avoid) {
     return !suspicious || !reduction_.in_use(buffer);
   };
   if (avoid != kNoBuffer) take(avoid);
+  for (int buffer = 0; buffer < shape_.stages(); ++buffer) take(buffer);
   for (RoundNumber round = slowest_ + 1; round <= published_round; ++round) {
     if (const int buffer = buffer_of(round); buffer != kNoBuffer) take(buffer);
   }
@@ -295,6 +299,14 @@ int PartialBoard::free_buffer(RoundNumber published_round, int avoid) {
   if (const int buffer = buffer_of(slowest_); buffer != kNoBuffer && usable(buffer)) return buffer;
   for (int buffer = 0; buffer < shape_.buffers(); ++buffer) {
     if (usable(buffer)) return buffer;
+  }
+  return kNoBuffer;
+}
+
+int PartialBoard::free_stage(int avoid) const {
+  const bool suspicious = control_->abandoned.load() != 0;
+  for (int buffer = 0; buffer < shape_.stages(); ++buffer) {
+    if (buffer != avoid && !(suspicious && reduction_.in_use(buffer))) return buffer;
   }
   return kNoBuffer;
 }
@@ -323,7 +335,8 @@ void PartialBoard::retry(AttemptWord given_up) {
   step(Step::retry);
   control_->abandoned.store(1);
   slowest();
-  const int buffer = free_buffer(given_up.round - 1, given_up.buffer);
+  const int buffer = shape_.across() ? free_stage(given_up.buffer)
+                                     : free_buffer(given_up.round - 1, given_up.buffer);
   if (buffer == kNoBuffer) return;
   std::uint64_t value = given_up.pack();
   const AttemptWord next{.round = given_up.round, .last = given_up.last, .buffer = buffer};
@@ -387,6 +400,7 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
   if (shape_.scale == Scale::ranks) divisor = shape_.ranks;
   if (shape_.scale == Scale::contributors) divisor = static_cast<double>(terms_.size());
   if (shape_.scale == Scale::weight) divisor = header.weight;
+  if (shape_.across()) divisor = control_->divisor.load();
   job = {.tag = attempt.round,
          .buffer = attempt.buffer,
          .attempt = &control_->attempt,
@@ -410,7 +424,7 @@ Reduction::Outcome PartialBoard::help() {
   ResultHeader header;
   if (!decide(now.round) || !collect(now, job, header)) return Reduction::Outcome::over;
   const Reduction::Outcome outcome = reduction_.help(job);
-  if (outcome == Reduction::Outcome::complete) publish(now);
+  if (outcome == Reduction::Outcome::complete && !shape_.across()) publish(now);
   return outcome;
 }
 

@@ -29,7 +29,8 @@ namespace syncopate::board {
 struct PartialShape {
   std::size_t elements = 0;
   DataType type = DataType::float32;
-  int ranks = 1;
+  int ranks = 1;        ///< Of this machine.
+  int world_ranks = 1;  ///< Of all machines.
   int window = 8;
   Scale scale = Scale::ranks;
   std::uint64_t younger_than = LatePolicy::forever;
@@ -37,9 +38,13 @@ struct PartialShape {
   std::size_t bytes() const;
   /// Bytes that are touched when no rank is ever late.
   std::size_t smallest_bytes() const;
+  bool across() const { return world_ranks != ranks; }
   /// One per round that some rank has not seen, one for the running round, and one for every
   /// helper that may be stopped in the middle of an attempt. Memory is used by those in use.
-  int buffers() const { return window + 1 + ranks; }
+  int buffers() const { return window + 1 + ranks + (across() ? 1 : 0); }
+  /// Across machines a round has two buffers: the first so many are for the sums of this machine
+  /// alone (MachineBoard), the others for results.
+  int stages() const { return across() ? 1 + ranks : 0; }
   int ring() const { return window + 2; }
 };
 
@@ -50,6 +55,8 @@ enum class Standing : std::uint8_t {
   left,       // went: nothing waits for it
 };
 
+/// Across machines only the agent of each starts rounds and publishes them, through the
+/// MachineBoard; what is said here of any rank then holds for the steps in between.
 class PartialBoard {
  public:
   static constexpr int kSlots = 4;  ///< Written, deposited, read by a round, and a merged one.
@@ -95,7 +102,8 @@ class PartialBoard {
   const Reduction& results() const { return reduction_; }
   RoundNumber seen() const { return lines_[roster_.rank()].seen.peek(); }
   RoundNumber seen(int rank) const { return lines_[rank].seen.load(); }
-  void release_through(RoundNumber round);
+  /// Returns whether somebody had waited for a release.
+  bool release_through(RoundNumber round);
 
   // Who is here.
   bool has_deposit(int rank) const { return DecideWord::unpack(words_[rank].load()).deposit != 0; }
@@ -145,7 +153,7 @@ class PartialBoard {
   void signal_helpers(int count) { hot_->event.signal(host_, count); }
   void set_blocked() { hot_->blocked.store(1); }
 
- private:
+ protected:
   struct alignas(128) Hot {         ///< Read by every waiting rank.
     Event event;                    ///< Announces each published round.
     Shared<std::uint64_t> latest;   ///< Its ring entry, to spare readers a cache line.
@@ -156,6 +164,7 @@ class PartialBoard {
     Opening opening;
     Shared<RoundNumber> slowest;      ///< A bound that somebody has found, for all to use.
     Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
+    Shared<double> divisor;           ///< Across machines: of the running round.
   };
   struct alignas(64) Line {  ///< One per rank.
     Shared<RoundNumber> seen;
@@ -198,6 +207,7 @@ class PartialBoard {
   AttemptWord entry_of(RoundNumber round) const;
   RoundNumber slowest();
   int free_buffer(RoundNumber published_round, int avoid);
+  int free_stage(int avoid) const;
   bool decide(RoundNumber round);
   bool collect(AttemptWord attempt, Job& job, ResultHeader& header);
   void publish(AttemptWord attempt);

@@ -53,7 +53,7 @@ Layout Reduction::extend(Layout layout, int ranks, int buffers, const Chunking& 
 
 Reduction::Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
                      DataType type, const Roster& roster)
-    : head_bytes_(round_up(head_size(roster.ranks()), Layout::kUnit)),
+    : head_bytes_(round_up(head_size(roster.world_ranks()), Layout::kUnit)),
       value_bytes_(round_up(chunking.elements * size_of(type), Layout::kUnit)),
       chunking_(chunking),
       type_(type),
@@ -77,7 +77,7 @@ const ResultHeader& Reduction::header(int buffer) const {
 }
 
 std::span<std::uint64_t> Reduction::bits(int buffer, int set) const {
-  const std::size_t words = (roster_.ranks() + 63) / 64;
+  const std::size_t words = (roster_.world_ranks() + 63) / 64;
   return {reinterpret_cast<std::uint64_t*>(head(buffer) + sizeof(std::uint64_t) +
                                            sizeof(ResultHeader)) +
               set * words,
@@ -117,35 +117,26 @@ Reduction::Outcome Reduction::help(const Job& job) {
   const int first = static_cast<int>(std::int64_t{roster_.rank()} * count / roster_.ranks());
   bool pending = false;
   for (int i = 0; i < count; ++i) {
-    const int chunk = (first + i) % count;
-    Shared<std::uint64_t>& shared = chunk_word(job.buffer, chunk);
-    std::uint64_t value = shared.load();
-    for (;;) {
-      const auto word = ChunkWord::unpack(value);
-      if (word.tag > job.tag) return Outcome::over;
-      if (word.tag == job.tag && word.phase == Phase::done) break;
-      if (word.phase == Phase::claimed && !roster_.dead(word.rank)) {
-        pending = true;
-        break;
-      }
-      step(Step::claim);
-      const ChunkWord mine{.tag = job.tag, .phase = Phase::claimed, .rank = roster_.rank()};
-      if (!shared.replace(value, mine.pack())) continue;
-      if (job.attempt->load() != job.attempt_value) {
-        // The attempt ended between our look at it and the claim: let go, unwritten.
-        shared.store(ChunkWord{.tag = job.tag, .phase = Phase::idle, .rank = 0}.pack());
-        return Outcome::over;
-      }
-      write(job, chunk);
-      step(Step::done);
-      // Sequentially consistent: of two helpers that finish at once, one must see both done.
-      shared.store(ChunkWord{.tag = job.tag, .phase = Phase::done, .rank = 0}.pack());
-      break;
-    }
+    const Outcome outcome = help_with(job, (first + i) % count);
+    if (outcome == Outcome::over) return outcome;
+    pending = pending || outcome == Outcome::pending;
   }
-  if (!pending) return Outcome::complete;
   // Whoever finishes last must see that all are done, whichever chunk was pending before.
-  for (int chunk = 0; chunk < count; ++chunk) {
+  return pending ? outcome_of(job, 0, count) : Outcome::complete;
+}
+
+Reduction::Outcome Reduction::help(const Job& job, int begin, int end) {
+  bool pending = false;
+  for (int chunk = begin; chunk < end; ++chunk) {
+    const Outcome outcome = help_with(job, chunk);
+    if (outcome == Outcome::over) return outcome;
+    pending = pending || outcome == Outcome::pending;
+  }
+  return pending ? outcome_of(job, begin, end) : Outcome::complete;
+}
+
+Reduction::Outcome Reduction::outcome_of(const Job& job, int begin, int end) const {
+  for (int chunk = begin; chunk < end; ++chunk) {
     const auto word = ChunkWord::unpack(chunk_word(job.buffer, chunk).load());
     if (word.tag > job.tag) return Outcome::over;
     if (word.tag != job.tag || word.phase != Phase::done) return Outcome::pending;
@@ -153,12 +144,40 @@ Reduction::Outcome Reduction::help(const Job& job) {
   return Outcome::complete;
 }
 
-void Reduction::write(const Job& job, int chunk) const {
-  if (chunk == 0) {
-    std::memcpy(head(job.buffer) + sizeof(std::uint64_t), job.header, sizeof(ResultHeader));
-    std::copy(job.contributors.begin(), job.contributors.end(), bits(job.buffer, 0).begin());
-    std::copy(job.reporters.begin(), job.reporters.end(), bits(job.buffer, 1).begin());
+Reduction::Outcome Reduction::help_with(const Job& job, int chunk) const {
+  Shared<std::uint64_t>& shared = chunk_word(job.buffer, chunk);
+  std::uint64_t value = shared.load();
+  for (;;) {
+    const auto word = ChunkWord::unpack(value);
+    if (word.tag > job.tag) return Outcome::over;
+    if (word.tag == job.tag && word.phase == Phase::done) return Outcome::complete;
+    if (word.phase == Phase::claimed && !roster_.dead(word.rank)) return Outcome::pending;
+    step(Step::claim);
+    const ChunkWord mine{.tag = job.tag, .phase = Phase::claimed, .rank = roster_.rank()};
+    if (!shared.replace(value, mine.pack())) continue;
+    if (job.attempt->load() != job.attempt_value) {
+      // The attempt ended between our look at it and the claim: let go, unwritten.
+      shared.store(ChunkWord{.tag = job.tag, .phase = Phase::idle, .rank = 0}.pack());
+      return Outcome::over;
+    }
+    write(job, chunk);
+    step(Step::done);
+    // Sequentially consistent: of two helpers that finish at once, one must see both done.
+    shared.store(ChunkWord{.tag = job.tag, .phase = Phase::done, .rank = 0}.pack());
+    return Outcome::complete;
   }
+}
+
+void Reduction::describe(int buffer, const ResultHeader& result,
+                         std::span<const std::uint64_t> contributing,
+                         std::span<const std::uint64_t> reporting) const {
+  std::memcpy(head(buffer) + sizeof(std::uint64_t), &result, sizeof(ResultHeader));
+  std::copy(contributing.begin(), contributing.end(), bits(buffer, 0).begin());
+  std::copy(reporting.begin(), reporting.end(), bits(buffer, 1).begin());
+}
+
+void Reduction::write(const Job& job, int chunk) const {
+  if (chunk == 0) describe(job.buffer, *job.header, job.contributors, job.reporters);
   const std::size_t begin = chunk * chunking_.chunk;
   const std::size_t end = std::min(begin + chunking_.chunk, chunking_.elements);
   const std::size_t size = size_of(type_);

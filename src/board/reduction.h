@@ -64,10 +64,13 @@ class Reduction {
 
   Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
             DataType type, const Roster& roster);
+  /// `ranks`: those of the world, of whom a result may tell.
   static Layout extend(Layout layout, int ranks, int buffers, const Chunking& chunking,
                        DataType type);
 
   Outcome help(const Job& job);
+  /// The same for the chunks from `begin` to `end` only, in order.
+  Outcome help(const Job& job, int begin, int end);
 
   /// Fetches what the first chunk of `buffer` will write to.
   void prefetch(int buffer) const;
@@ -80,12 +83,17 @@ class Reduction {
   std::span<const std::uint64_t> contributors(int buffer) const;
   std::span<const std::uint64_t> reporters(int buffer) const;
   void* values(int buffer) const;
+  /// Writes what a result says of itself where no job does.
+  void describe(int buffer, const ResultHeader& header, std::span<const std::uint64_t> contributors,
+                std::span<const std::uint64_t> reporters) const;
   const Chunking& chunking() const { return chunking_; }
 
  private:
   Shared<std::uint64_t>& chunk_word(int buffer, int chunk) const;
   std::byte* head(int buffer) const;
   std::span<std::uint64_t> bits(int buffer, int set) const;
+  Outcome help_with(const Job& job, int chunk) const;
+  Outcome outcome_of(const Job& job, int begin, int end) const;
   void write(const Job& job, int chunk) const;
 
   std::byte* words_;

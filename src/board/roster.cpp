@@ -1,7 +1,9 @@
 #include "board/roster.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
+#include <vector>
 
 #include "syncopate/error.h"
 
@@ -9,7 +11,7 @@ namespace syncopate::board {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x4574'6170'6f63'6e79;  // "yncopatE", little-endian
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 /// How often a waiting rank looks after the others while nothing happens.
 constexpr Time kRoundsOfInspection = 20'000'000;
 
@@ -22,9 +24,20 @@ std::size_t Roster::lives_offset(int ranks) { return seats_offset() + ranks * si
 std::size_t Roster::bytes(int ranks) { return lives_offset(ranks) + ranks; }
 
 void Roster::prepare(std::byte* memory, int ranks) {
+  std::vector<int> numbers(ranks);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  prepare(memory, numbers, ranks);
+}
+
+void Roster::prepare(std::byte* memory, std::span<const int> numbers, int world_ranks) {
+  auto* seats = reinterpret_cast<Seat*>(memory + seats_offset());
+  for (std::size_t rank = 0; rank < numbers.size(); ++rank) {
+    seats[rank].number = static_cast<std::uint32_t>(numbers[rank]);
+  }
   auto* header = reinterpret_cast<Header*>(memory);
   header->version = kVersion;
-  header->ranks = static_cast<std::uint32_t>(ranks);
+  header->ranks = static_cast<std::uint32_t>(numbers.size());
+  header->world_ranks = static_cast<std::uint32_t>(world_ranks);
   header->magic = kMagic;
 }
 
@@ -54,7 +67,7 @@ void Roster::join(const ProcessId& process) {
   if (!seat.pid.replace(nobody, process.pid)) {
     throw Error(
         ErrorCode::environment,
-        "rank " + std::to_string(rank_) + " is already taken by process " + std::to_string(nobody),
+        "rank " + std::to_string(number()) + " is already taken by process " + std::to_string(nobody),
         "Make one World per rank, and start each rank once");
   }
   seat.started.store(process.started);
@@ -77,9 +90,9 @@ ProcessId Roster::process_of(int rank) const {
 }
 
 RankSet Roster::dead() const {
-  RankSet set(ranks_);
+  RankSet set(world_ranks());
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (dead(rank)) set.insert(rank);
+    if (dead(rank)) set.insert(number(rank));
   }
   return set;
 }
@@ -101,7 +114,7 @@ void Roster::gone(int rank) {
 }
 
 std::string Roster::describe(int rank) const {
-  const std::string name = "rank " + std::to_string(rank);
+  const std::string name = "rank " + std::to_string(number(rank));
   switch (life(rank)) {
     case Life::absent:
       return name + " (has not joined)";
@@ -117,12 +130,21 @@ std::string Roster::describe(int rank) const {
 
 bool Roster::all_proposed(std::uint64_t number) const {
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (expected(rank) && seats_[rank].proposed.load() < number) return false;
+    if (awaits_proposal(rank, number)) return false;
   }
   return true;
 }
 
-std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
+std::string Roster::describe_awaited(std::uint64_t number) const {
+  std::string missing;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!awaits_proposal(rank, number)) continue;
+    missing += (missing.empty() ? "" : ", ") + describe(rank);
+  }
+  return missing;
+}
+
+std::uint64_t Roster::propose(const Proposal& proposal) {
   Seat& seat = seats_[rank_];
   // After a timeout the same proposal is still on the table, and others may yet come to it.
   const bool again = unanswered_ && seat.proposals[proposed_ % 2] == proposal;
@@ -133,7 +155,11 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
     seat.digests[proposed_ % 2] = std::hash<std::string_view>{}({proposal.data(), proposal.size()});
     seat.proposed.store(proposed_);
   }
-  const std::uint64_t number = proposed_;
+  return proposed_;
+}
+
+std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
+  const std::uint64_t number = propose(proposal);
   step(Step::agree);
   if (all_proposed(number)) {
     // The last to come compares for all, and tells the others that they need not.
@@ -150,15 +176,10 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
     if (Event::number_in(news) >= number || all_proposed(number)) return number;
     const Time now = host_.now();
     if (now >= deadline) {
-      std::string missing;
-      for (int rank = 0; rank < ranks_; ++rank) {
-        if (!expected(rank) || seats_[rank].proposed.load() >= number) continue;
-        missing += (missing.empty() ? "" : ", ") + describe(rank);
-      }
-      unanswered_ = true;
+      leave_on_the_table();
       throw Error(ErrorCode::timeout,
-                  "rank " + std::to_string(rank_) + " waited in vain for " + missing +
-                      " to join in a " + proposal.data(),
+                  "rank " + std::to_string(this->number()) + " waited in vain for " +
+                      describe_awaited(number) + " to join in a " + proposal.data(),
                   "Every rank must make the same collectives in the same order");
     }
     lookout.wait(header_.event, news, std::min(deadline, now + kRoundsOfInspection));

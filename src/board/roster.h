@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "board/event.h"
@@ -16,6 +17,8 @@
 namespace syncopate::board {
 
 inline constexpr int kMaxRanks = 1024;
+/// In a world of several machines.
+inline constexpr int kMaxWorldRanks = 16384;
 
 enum class Life : std::uint8_t {
   absent,   // has not joined yet
@@ -33,13 +36,21 @@ class Roster {
   static std::size_t bytes(int ranks);
   /// Writes the header into zeroed memory, before anybody joins.
   static void prepare(std::byte* memory, int ranks);
+  /// The same for a machine whose ranks have these numbers in a world of `world_ranks`.
+  static void prepare(std::byte* memory, std::span<const int> numbers, int world_ranks);
   /// The number of ranks, if `memory` holds a board of this version; throws Error otherwise.
   static int ranks_on(const std::byte* memory);
 
   Roster(std::byte* memory, int rank, Host& host);
 
+  // Ranks are counted within the machine; in messages they have their numbers in the world.
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
+  int number(int rank) const { return static_cast<int>(seats_[rank].number); }
+  int number() const { return number(rank_); }
+  int world_ranks() const { return static_cast<int>(header_.world_ranks); }
+  /// Whether the world has other machines.
+  bool across() const { return world_ranks() != ranks_; }
 
   /// Takes the seat; throws Error if a live process has it already.
   void join(const ProcessId& process);
@@ -52,6 +63,7 @@ class Roster {
     return life_now == Life::present || life_now == Life::absent;
   }
   bool dead(int rank) const { return life(rank) == Life::dead; }
+  /// Those of this machine, by their numbers in the world.
   RankSet dead() const;
 
   /// Asks the host about every present rank; returns whether a death was found.
@@ -61,11 +73,26 @@ class Roster {
   /// "rank 3 (pid 4711, stopped)".
   std::string describe(int rank) const;
 
+  /// Proposes the next thing to do together; returns its number, 1, 2, 3 …
+  std::uint64_t propose(const Proposal& proposal);
+  /// After a timeout the proposal stays on the table: the same may be proposed again.
+  void leave_on_the_table() { unanswered_ = true; }
   /// Proposes the next thing to do together and waits until every expected rank has proposed
   /// its own. Returns its number, 1, 2, 3 …; throws Error(timeout) naming the missing.
   std::uint64_t agree(const Proposal& proposal, Time deadline);
   /// What a rank proposed instead with that number; null if it agrees, or is gone.
   const Proposal* disagreement(int rank) const;
+  /// Whether `rank` has yet to make its proposal of that number.
+  bool awaits_proposal(int rank, std::uint64_t number) const {
+    return expected(rank) && seats_[rank].proposed.load() < number;
+  }
+  /// "rank 3 (pid 4711, stopped), rank 5 (…)": those whose proposal is awaited.
+  std::string describe_awaited(std::uint64_t number) const;
+  /// Whether every expected rank has made its proposal of that number; and what one of them said.
+  bool all_proposed(std::uint64_t number) const;
+  const Proposal& proposal(int rank, std::uint64_t number) const {
+    return seats_[rank].proposals[number % 2];
+  }
 
   /// Whether the ranks outnumber the cores they may run on.
   bool oversubscribed() const;
@@ -77,9 +104,11 @@ class Roster {
     std::uint64_t magic;
     std::uint32_t version;
     std::uint32_t ranks;
+    std::uint32_t world_ranks;
     Event event;  ///< A rank joined, proposed, left or died.
   };
   struct alignas(64) Seat {
+    std::uint32_t number;  ///< In the world.
     Shared<std::uint64_t> pid;
     Shared<std::uint64_t> started;
     Shared<std::uint64_t> proposed;        ///< The number of the newest collective proposed.
@@ -92,7 +121,6 @@ class Roster {
   static std::size_t seats_offset();
   static std::size_t lives_offset(int ranks);
   void set_life(int rank, Life from, Life to);
-  bool all_proposed(std::uint64_t number) const;
   bool all_agree() const;
   ProcessId process_of(int rank) const;
 

@@ -18,6 +18,8 @@ const char* to_string(ErrorCode code) {
       return "closed";
     case ErrorCode::rank_lost:
       return "rank_lost";
+    case ErrorCode::machine_lost:
+      return "machine_lost";
   }
   return "unknown";
 }

@@ -3,6 +3,7 @@
 
 #include "collective/options.h"
 #include "collective/partial_exchange.h"
+#include "collective/partial_task.h"
 #include "collective/world_state.h"
 #include "syncopate/error.h"
 
@@ -13,13 +14,19 @@ std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t el
   const std::shared_ptr<WorldState>& state = world.shared_state();
   check(options, world.size());
   check_elements(elements);
-  const board::PartialShape shape = PartialExchange::shape(elements, type, world.size(), options);
+  const board::PartialShape shape =
+      PartialExchange::shape(elements, type, state->roster(), options);
   auto region =
       state->make_region(describe(elements, type, options), shape.bytes(), shape.smallest_bytes());
+  state->look_after([shape, options, region](Agent::Means means) {
+    return std::make_unique<PartialTask>(std::move(means), region, shape, options,
+                                         fabric::Combine::sum);
+  });
   std::byte* memory = region->data();
   return std::make_shared<PartialExchange>(state->roster(), state->host(), state->timeout(), memory,
                                            elements, type, options,
-                                           std::make_shared<Kept>(state, std::move(region)));
+                                           std::make_shared<Kept>(state, std::move(region)),
+                                           state->agency());
 }
 
 void* writable_slot(PartialExchange& exchange) { return exchange.writable_slot(); }

@@ -23,11 +23,20 @@ using board::Time;
 
 }  // namespace
 
+board::PartialShape PartialExchange::shape(std::size_t elements, DataType type,
+                                           const board::Roster& roster,
+                                           const PartialOptions& options) {
+  board::PartialShape result = shape(elements, type, roster.ranks(), options);
+  result.world_ranks = roster.world_ranks();
+  return result;
+}
+
 board::PartialShape PartialExchange::shape(std::size_t elements, DataType type, int ranks,
                                            const PartialOptions& options) {
   return {.elements = elements,
           .type = type,
           .ranks = ranks,
+          .world_ranks = ranks,
           .window = options.window,
           .scale = options.scale,
           .younger_than = options.late.younger_than};
@@ -35,15 +44,17 @@ board::PartialShape PartialExchange::shape(std::size_t elements, DataType type, 
 
 PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                                  std::byte* memory, std::size_t elements, DataType type,
-                                 const PartialOptions& options, std::shared_ptr<void> kept)
+                                 const PartialOptions& options, std::shared_ptr<void> kept,
+                                 board::Agency* agency)
     : kept_(std::move(kept)),
       roster_(roster),
       host_(host),
+      agency_(agency),
       timeout_(timeout),
       options_(options),
       elements_(elements),
       type_(type),
-      board_(memory, shape(elements, type, roster.ranks(), options), roster, host),
+      board_(memory, shape(elements, type, roster, options), roster, host),
       lookout_(host, roster.oversubscribed()),
       helpers_(helpers_to_wake(roster, board_.results().chunking().count)),
       delivered_(board_.seen()),
@@ -51,7 +62,13 @@ PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const
       computing_since_(host.now()) {}
 
 PartialExchange::~PartialExchange() {
-  if (!closed_ && getpid() == process_) board_.set_standing(Standing::left);
+  if (closed_ || getpid() != process_) return;
+  board_.set_standing(Standing::left);
+  call_agent();
+}
+
+void PartialExchange::call_agent() {
+  if (agency_ != nullptr) agency_->call();
 }
 
 void PartialExchange::check_open() const {
@@ -66,6 +83,10 @@ void* PartialExchange::writable_slot() {
   return board_.slot(writing_);
 }
 
+void PartialExchange::release_through(std::uint64_t round) {
+  if (board_.release_through(round)) call_agent();
+}
+
 void PartialExchange::set_waiting(bool waiting) {
   waiting_ = waiting;
   board_.set_waiting(waiting ? delivered_ + 1 : 0);
@@ -73,6 +94,7 @@ void PartialExchange::set_waiting(bool waiting) {
 
 void PartialExchange::begin_deposit(double weight, Then then) {
   check_open();
+  if (agency_ != nullptr) agency_->check();
   if (stopped_) {
     throw Error(ErrorCode::closed, "a deposit after stop()", "Deposit everything before stop()");
   }
@@ -94,6 +116,7 @@ void PartialExchange::begin_deposit(double weight, Then then) {
 
 void PartialExchange::end_deposit(Then then, PartialBoard::Put put) {
   writing_ = -1;
+  if (agency_ != nullptr) return agency_->call();
   came_last_ = options_.trigger.kind != Trigger::Kind::all || put != PartialBoard::Put::arrived ||
                board_.completes_attendance();
   if (then == Then::go_on) offer();
@@ -188,9 +211,18 @@ PartialExchange::Outlook PartialExchange::outlook(std::uint64_t round, Time now)
   return {.start = true, .last = following};
 }
 
+Time PartialExchange::help_agent(Time now) {
+  if (board_.attempt().round <= board_.published()) return kNever;
+  const AttemptWord attempt = board_.attempt();
+  if (board_.help() == Reduction::Outcome::pending) return overcome_stall(attempt, now);
+  agency_->call();  // The rest is its business.
+  return kNever;
+}
+
 Time PartialExchange::progress(Time now) {
   const std::uint64_t published = board_.published();
   if (published > delivered_) return now;  // What we wait for is there: start nothing more.
+  if (agency_ != nullptr) return help_agent(now);
   AttemptWord attempt = board_.attempt();
   if (attempt.round <= published) {
     const Outlook next = outlook(published + 1, now);
@@ -221,6 +253,7 @@ Time PartialExchange::overcome_stall(AttemptWord attempt, Time now) {
 }
 
 void PartialExchange::offer() {
+  if (agency_ != nullptr) return;  // The agent has been called.
   const std::uint64_t published = board_.published();
   if (board_.attempt().round > published) return;
   const Outlook next = outlook(published + 1, host_.now());
@@ -236,6 +269,11 @@ void PartialExchange::offer() {
 bool PartialExchange::ready() {
   check_open();
   if (board_.published() > delivered_) return true;
+  if (agency_ != nullptr) {
+    agency_->check();
+    board_.set_waiting(delivered_ + 1);  // The agent starts rounds only for who asks for them.
+    agency_->call();
+  }
   progress(host_.now());
   return board_.published() > delivered_;
 }
@@ -272,7 +310,10 @@ std::uint64_t PartialExchange::await() {
     }
     if (again_at <= now || !waiting_) {
       // Whoever deposits from now on starts the round for us; look once more for who just did.
-      if (!waiting_) set_waiting(true);
+      if (!waiting_) {
+        set_waiting(true);
+        call_agent();
+      }
       now = host_.now();
       continue;
     }
@@ -289,7 +330,11 @@ std::uint64_t PartialExchange::await() {
 void PartialExchange::inspect(Time now) {
   if (now - inspected_at_ < kInspectionEvery) return;
   inspected_at_ = now;
-  if (roster_.look_after()) board_.signal();
+  if (roster_.look_after()) {
+    board_.signal();
+    call_agent();
+  }
+  if (agency_ != nullptr) agency_->check();
 }
 
 std::uint64_t PartialExchange::deliver() {
@@ -310,8 +355,8 @@ const void* PartialExchange::values(std::uint64_t round) const {
 Receipt PartialExchange::receipt(std::uint64_t round) const {
   const int buffer = board_.buffer_of(round);
   const board::ResultHeader& header = board_.results().header(buffer);
-  const int ranks = roster_.ranks();
-  const int me = roster_.rank();
+  const int ranks = roster_.world_ranks();
+  const int me = roster_.number();
   const auto to_set = [&](std::span<const std::uint64_t> bits) {
     RankSet set(ranks);
     for (int rank = 0; rank < ranks; ++rank) {
@@ -327,6 +372,9 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
                   .weight = header.weight,
                   .last = header.last,
                   .dead = roster_.dead()};
+  if (agency_ != nullptr) {
+    for (const int rank : agency_->dead().list()) receipt.dead.insert(rank);
+  }
   receipt.included = receipt.contributors.contains(me);
   if (round == awaited_round_ && waited_ > 0ns) {
     receipt.waited = waited_;
@@ -341,6 +389,7 @@ void PartialExchange::stop() {
   if (stopped_) return;
   stopped_ = true;
   board_.set_standing(Standing::finishing);
+  call_agent();
 }
 
 void PartialExchange::leave() {
@@ -348,6 +397,7 @@ void PartialExchange::leave() {
   release_through(delivered_);
   closed_ = true;
   board_.set_standing(Standing::left);
+  call_agent();
 }
 
 std::string PartialExchange::blame(std::uint64_t round) const {
@@ -362,6 +412,9 @@ std::string PartialExchange::blame(std::uint64_t round) const {
   if (attempt.round >= round) {
     reason = " to finish its part of the sum";
     add_if([&](int rank) { return board_.results().holds_chunk(attempt.buffer, rank); });
+  } else if (agency_ != nullptr) {
+    const RankSet awaited = agency_->awaited();
+    return (awaited.empty() ? "any deposit" : "rank " + to_string(awaited)) + reason;
   } else if (blocked_by_ >= 0) {
     reason = ", which lags behind by more than the window,";
     add_if([&](int rank) { return board_.holds_up(rank, round); });
@@ -380,7 +433,7 @@ std::string PartialExchange::blame(std::uint64_t round) const {
 void PartialExchange::give_up(std::uint64_t round, Duration waited) {
   const double seconds = std::chrono::duration<double>(waited).count();
   throw Error(ErrorCode::timeout,
-              "rank " + std::to_string(roster_.rank()) + " waited " + std::to_string(seconds) +
+              "rank " + std::to_string(roster_.number()) + " waited " + std::to_string(seconds) +
                   " s for " + blame(round) + " in round " + std::to_string(round),
               "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
 }

@@ -1,6 +1,7 @@
 // One rank's side of a partial allreduce: puts the board (where deposits lie and rounds run)
 // and the triggers (when a round starts) together, waits, and writes receipts. There is no
-// thread behind it: rounds are moved forward by ranks that wait.
+// thread behind it: rounds are moved forward by ranks that wait. In a world of several machines
+// the agent of each (PartialTask) starts rounds and publishes them; ranks help with the sums.
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "board/agency.h"
 #include "board/event.h"
 #include "board/partial_board.h"
 #include "board/roster.h"
@@ -25,12 +27,16 @@ class PartialExchange {
  public:
   PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                   std::byte* memory, std::size_t elements, DataType type,
-                  const PartialOptions& options, std::shared_ptr<void> kept = nullptr);
+                  const PartialOptions& options, std::shared_ptr<void> kept = nullptr,
+                  board::Agency* agency = nullptr);
   ~PartialExchange();
   PartialExchange(const PartialExchange&) = delete;
   PartialExchange& operator=(const PartialExchange&) = delete;
 
+  /// For `ranks` ranks on one machine, or for one that is part of a larger world.
   static board::PartialShape shape(std::size_t elements, DataType type, int ranks,
+                                   const PartialOptions& options);
+  static board::PartialShape shape(std::size_t elements, DataType type, const board::Roster& roster,
                                    const PartialOptions& options);
 
   void* writable_slot();
@@ -47,7 +53,7 @@ class PartialExchange {
   std::uint64_t await();
   const void* values(std::uint64_t round) const;
   Receipt receipt(std::uint64_t round) const;
-  void release_through(std::uint64_t round) { board_.release_through(round); }
+  void release_through(std::uint64_t round);
   /// No more deposits from this rank.
   void stop();
   bool finished() const { return finished_; }
@@ -77,6 +83,8 @@ class PartialExchange {
   Duration grace() const;
   Outlook outlook(std::uint64_t round, board::Time now);
   board::Time progress(board::Time now);
+  board::Time help_agent(board::Time now);
+  void call_agent();
   board::Time overcome_stall(board::AttemptWord attempt, board::Time now);
   std::uint64_t deliver();
   void inspect(board::Time now);
@@ -85,6 +93,7 @@ class PartialExchange {
 
   board::Roster& roster_;
   board::Host& host_;
+  board::Agency* agency_;  ///< Where the world has several machines, whose agents run the rounds.
   const Duration& timeout_;
   PartialOptions options_;
   std::size_t elements_;

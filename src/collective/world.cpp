@@ -76,14 +76,11 @@ std::vector<World> World::threads(int ranks) {
   return worlds;
 }
 
-int World::rank() const { return state_->roster().rank(); }
+int World::rank() const { return state_->roster().number(); }
 
-int World::size() const { return state_->roster().ranks(); }
+int World::size() const { return state_->roster().world_ranks(); }
 
-RankSet World::dead() const {
-  state_->roster().look_after();
-  return state_->roster().dead();
-}
+RankSet World::dead() const { return state_->dead(); }
 
 Duration World::timeout() const { return state_->timeout(); }
 

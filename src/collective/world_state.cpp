@@ -11,6 +11,7 @@
 #include "board/layout.h"
 #include "board/meeting.h"
 #include "collective/partial_exchange.h"
+#include "collective/partial_task.h"
 #include "syncopate/error.h"
 
 namespace syncopate::detail {
@@ -76,7 +77,12 @@ Region::~Region() {
 }
 
 std::size_t WorldState::control_bytes(int ranks) {
-  return whole_pages(board::Roster::bytes(ranks));
+  return whole_pages(std::max(agency_offset() + board::Agency::bytes(), board::Roster::bytes(ranks)));
+}
+
+std::size_t WorldState::agency_offset() {
+  return (board::Roster::bytes(board::kMaxRanks) + board::Layout::kUnit - 1) /
+         board::Layout::kUnit * board::Layout::kUnit;
 }
 
 WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
@@ -94,7 +100,34 @@ WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
 WorldState::~WorldState() {
   messenger_.reset();
   messenger_region_.reset();
-  if (same_process()) roster_.leave();
+  if (!same_process()) {
+    agent_.release();  // Its thread is the other process's.
+    return;
+  }
+  roster_.leave();
+  if (agency_ != nullptr) agency_->call();
+}
+
+void WorldState::connect(const fabric::Place& place, std::unique_ptr<fabric::Fabric> fabric,
+                         std::unique_ptr<board::Host> agents_host) {
+  agency_ =
+      std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
+  if (fabric == nullptr) return;
+  agent_ = std::make_unique<Agent>(std::move(fabric), place, control_, std::move(agents_host),
+                                   timeout_);
+}
+
+void WorldState::look_after(Agent::Maker maker) {
+  if (agent_ != nullptr) agent_->add(std::move(maker));
+}
+
+RankSet WorldState::dead() {
+  roster_.look_after();
+  RankSet result = roster_.dead();
+  if (agency_ != nullptr) {
+    for (const int rank : agency_->dead().list()) result.insert(rank);
+  }
+  return result;
 }
 
 bool WorldState::same_process() const { return getpid() == process_; }
@@ -105,30 +138,66 @@ void WorldState::set_timeout(Duration timeout) {
                 "Give the longest time that a wait may take");
   }
   timeout_ = std::min(timeout, kLongestTimeout);
+  if (agent_ != nullptr) agent_->set_timeout(timeout_);
 }
 
 void WorldState::agree(const std::string& description) {
   board::Proposal mine{};
   description.copy(mine.data(), mine.size() - 1);
+  if (agency_ != nullptr) return agree_across(mine);
   roster_.agree(mine, host_->now() + timeout_.count());
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     const board::Proposal* theirs = roster_.disagreement(rank);
-    if (theirs == nullptr) continue;
-    throw Error(ErrorCode::mismatch,
-                "ranks disagree: rank " + std::to_string(roster_.rank()) + " calls for a " +
-                    mine.data() + "; rank " + std::to_string(rank) + " calls for a " +
-                    theirs->data(),
-                "Make the same collectives with the same arguments, in the same order, on every "
-                "rank");
+    if (theirs != nullptr) disagree(mine.data(), rank, theirs->data());
   }
 }
 
-std::unique_ptr<Region> WorldState::make_region(const std::string& description, std::size_t bytes,
+void WorldState::disagree(const char* mine, int rank, const char* theirs) const {
+  throw Error(ErrorCode::mismatch,
+              "ranks disagree: rank " + std::to_string(roster_.number()) + " calls for a " + mine +
+                  "; rank " + std::to_string(rank) + " calls for a " + theirs,
+              "Make the same collectives with the same arguments, in the same order, on every "
+              "rank");
+}
+
+void WorldState::agree_across(const board::Proposal& mine) {
+  agency_->check();
+  const std::uint64_t number = roster_.propose(mine);
+  agency_->call();
+  const board::Time deadline = host_->now() + timeout_.count();
+  board::Lookout lookout(*host_, roster_.oversubscribed());
+  for (;;) {
+    const std::uint64_t news = agency_->agreements().read();
+    if (agency_->agreed() >= number) return;
+    if (const board::Agency::Dispute* dispute = agency_->dispute(number)) {
+      const int other = dispute->words[0] == mine ? 1 : 0;
+      disagree(mine.data(), dispute->ranks[other], dispute->words[other].data());
+    }
+    agency_->check();
+    const board::Time now = host_->now();
+    if (now >= deadline) {
+      roster_.leave_on_the_table();
+      const std::string here = roster_.describe_awaited(number);
+      const RankSet elsewhere = agency_->awaited();
+      throw Error(ErrorCode::timeout,
+                  "rank " + std::to_string(roster_.number()) + " waited in vain for " +
+                      (!here.empty()           ? here
+                       : !elsewhere.empty() ? "rank " + to_string(elsewhere)
+                                            : "other machines") +
+                      " to join in a " + mine.data(),
+                  "Every rank must make the same collectives in the same order");
+    }
+    lookout.wait(agency_->agreements(), news, std::min(deadline, now + kInspectionEvery));
+    if (agency_->agreements().read() == news && roster_.look_after()) agency_->call();
+  }
+}
+
+std::shared_ptr<Region> WorldState::make_region(const std::string& description, std::size_t bytes,
                                                 std::size_t smallest_bytes) {
   agree(description);
   const std::uint64_t offset = next_offset_;
   next_offset_ += whole_pages(with_departures(bytes, roster_.ranks()));
-  std::unique_ptr<Region> region;
+  std::shared_ptr<Region> region;
   std::optional<Error> failure;
   if (const std::uint64_t available = board::available_memory(); smallest_bytes > available) {
     failure.emplace(ErrorCode::out_of_memory,
@@ -139,7 +208,7 @@ std::unique_ptr<Region> WorldState::make_region(const std::string& description, 
                     "more memory (the size of /dev/shm does not matter)");
   } else {
     try {
-      region = std::make_unique<Region>(segment_, roster_, offset, bytes);
+      region = std::make_shared<Region>(segment_, roster_, offset, bytes);
     } catch (const Error& error) {
       failure = error;
     }
@@ -159,12 +228,17 @@ PartialExchange& WorldState::messenger() {
   if (messenger_ == nullptr) {
     const PartialOptions options{.trigger = all(), .scale = Scale::none, .window = 1};
     const auto shape =
-        PartialExchange::shape(kMessageElements, DataType::float32, roster_.ranks(), options);
+        PartialExchange::shape(kMessageElements, DataType::float32, roster_, options);
     messenger_region_ =
         make_region("carrier for broadcasts", shape.bytes(), shape.smallest_bytes());
-    messenger_ =
-        std::make_unique<PartialExchange>(roster_, *host_, timeout_, messenger_region_->data(),
-                                          kMessageElements, DataType::float32, options);
+    messenger_ = std::make_unique<PartialExchange>(
+        roster_, *host_, timeout_, messenger_region_->data(), kMessageElements, DataType::float32,
+        options, nullptr, agency_.get());
+    // Bits, as what is sent need not be numbers: zeros from the other machines change nothing.
+    look_after([shape, options, region = messenger_region_](Agent::Means means) {
+      return std::make_unique<PartialTask>(std::move(means), region, shape, options,
+                                           fabric::Combine::bits);
+    });
   }
   return *messenger_;
 }
@@ -172,9 +246,9 @@ PartialExchange& WorldState::messenger() {
 void WorldState::barrier() { agree("barrier"); }
 
 void WorldState::broadcast(void* data, std::size_t bytes, int root) {
-  if (root < 0 || root >= roster_.ranks()) {
+  if (root < 0 || root >= roster_.world_ranks()) {
     throw Error(ErrorCode::invalid_argument, "the root of a broadcast is " + std::to_string(root),
-                "Give a rank from 0 to " + std::to_string(roster_.ranks() - 1));
+                "Give a rank from 0 to " + std::to_string(roster_.world_ranks() - 1));
   }
   if (data == nullptr && bytes > 0) {
     throw Error(ErrorCode::invalid_argument, "the buffer to broadcast is null", "Give a buffer");
@@ -189,7 +263,7 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
   for (std::size_t sent = 0; sent < bytes; sent += kMessageBytes) {
     auto* part = static_cast<std::byte*>(data) + sent;
     const std::size_t length = std::min(kMessageBytes, bytes - sent);
-    if (roster_.rank() == root) {
+    if (roster_.number() == root) {
       std::memcpy(carrier.writable_slot(), part, length);
       carrier.deposit_slot(1, Then::wait);
     } else {
@@ -204,7 +278,7 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
                   "rank " + std::to_string(root) + " was gone before its broadcast was through",
                   "Choose a live root (World::dead() tells who is not)");
     }
-    if (roster_.rank() != root) std::memcpy(part, carrier.values(round), length);
+    if (roster_.number() != root) std::memcpy(part, carrier.values(round), length);
     carrier.release_through(round);
   }
   broadcasting_ = false;

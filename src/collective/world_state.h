@@ -1,4 +1,5 @@
-// What stands behind a World: the segment, this rank's seat, and the making of collectives.
+// What stands behind a World: the segment, this rank's seat, the machine's agent where there are
+// several machines, and the making of collectives.
 #pragma once
 
 #include <sys/types.h>
@@ -6,9 +7,12 @@
 #include <memory>
 #include <string>
 
+#include "board/agency.h"
 #include "board/host.h"
 #include "board/roster.h"
 #include "board/segment.h"
+#include "collective/agent.h"
+#include "fabric/fabric.h"
 #include "syncopate/policy.h"
 
 namespace syncopate::detail {
@@ -38,10 +42,16 @@ class Region {
 
 class WorldState {
  public:
+  /// `rank` is counted within the machine.
   WorldState(std::shared_ptr<board::Segment> segment, int rank, std::unique_ptr<board::Host> host);
   WorldState(const WorldState&) = delete;
   WorldState& operator=(const WorldState&) = delete;
   ~WorldState();
+
+  /// Makes this machine, which is one of several, speak to the others. All ranks call it; the
+  /// first of the machine gives the fabric, and a host for the agent.
+  void connect(const fabric::Place& place, std::unique_ptr<fabric::Fabric> fabric,
+               std::unique_ptr<board::Host> agents_host);
 
   board::Roster& roster() { return roster_; }
   board::Host& host() { return *host_; }
@@ -52,17 +62,27 @@ class WorldState {
 
   /// Agrees with all ranks on the next collective and returns memory for it. `description` says
   /// all that must be the same on every rank; where it differs, every rank gets Error(mismatch).
-  std::unique_ptr<Region> make_region(const std::string& description, std::size_t bytes,
+  std::shared_ptr<Region> make_region(const std::string& description, std::size_t bytes,
                                       std::size_t smallest_bytes);
+
+  /// Null on a single machine.
+  board::Agency* agency() { return agency_.get(); }
+  /// Has the agent of this machine look after a new collective, if this rank is the agent's.
+  void look_after(Agent::Maker maker);
+  /// On all machines.
+  RankSet dead();
 
   void barrier();
   void broadcast(void* data, std::size_t bytes, int root);
 
   static std::size_t control_bytes(int ranks);
+  static std::size_t agency_offset();
 
  private:
   PartialExchange& messenger();
   void agree(const std::string& description);
+  void agree_across(const board::Proposal& mine);
+  [[noreturn]] void disagree(const char* mine, int rank, const char* theirs) const;
 
   std::shared_ptr<board::Segment> segment_;
   std::shared_ptr<board::Mapping> control_;
@@ -71,17 +91,19 @@ class WorldState {
   pid_t process_;
   Duration timeout_;
   std::uint64_t next_offset_;
-  std::unique_ptr<Region> messenger_region_;
+  std::unique_ptr<board::Agency> agency_;
+  std::unique_ptr<Agent> agent_;
+  std::shared_ptr<Region> messenger_region_;
   std::unique_ptr<PartialExchange> messenger_;  ///< Carries broadcasts.
   bool broadcasting_ = false;                   ///< Stays set if a broadcast ends in a timeout.
 };
 
 /// What a collective keeps alive while it is used.
 struct Kept {
-  Kept(std::shared_ptr<WorldState> kept_world, std::unique_ptr<Region> kept_region)
+  Kept(std::shared_ptr<WorldState> kept_world, std::shared_ptr<Region> kept_region)
       : world(std::move(kept_world)), region(std::move(kept_region)) {}
   std::shared_ptr<WorldState> world;
-  std::unique_ptr<Region> region;  ///< Goes first: it asks the world's roster who is left.
+  std::shared_ptr<Region> region;  ///< Goes first: it asks the world's roster who is left.
 };
 
 }  // namespace syncopate::detail

@@ -1,4 +1,4 @@
-// Threads or processes: tests of a promise run with both.
+// What the ranks of a test are: tests of a promise run with each.
 #pragma once
 
 #include <array>
@@ -9,13 +9,23 @@
 
 namespace syncopate::testing {
 
-enum class Crew { threads, processes };
+enum class Crew {
+  threads,    // of this process, on one board
+  processes,  // forked, on one board
+  machines,   // threads on several boards, with a fabric in memory between them
+};
+
+/// `ranks` ranks on machines of one, two and more ranks, dealt in turn or not.
+std::vector<World> uneven_machines(int ranks);
 
 inline void run(Crew crew, int ranks, const std::function<void(World&)>& body) {
-  if (crew == Crew::threads) {
-    on_threads(ranks, body);
-  } else {
-    on_processes(ranks, body);
+  switch (crew) {
+    case Crew::threads:
+      return on_threads(ranks, body);
+    case Crew::processes:
+      return on_processes(ranks, body);
+    case Crew::machines:
+      return on_threads(uneven_machines(ranks), body);
   }
 }
 

@@ -13,6 +13,7 @@
 
 namespace syncopate::testing {
 
+inline constexpr const char* kCrewNames[] = {"Threads", "Processes", "OnMachines"};
 inline constexpr const char* kTriggers[] = {"all", "first", "majority", "count"};
 
 /// "count" means a bit more than half of the ranks.
@@ -36,7 +37,7 @@ class Promise : public ::testing::TestWithParam<std::tuple<Crew, int, const char
 
   static std::string name(const ::testing::TestParamInfo<ParamType>& info) {
     const auto& [crew, ranks, trigger] = info.param;
-    return std::to_string(ranks) + (crew == Crew::threads ? "Threads" : "Processes") + "_" +
+    return std::to_string(ranks) + kCrewNames[static_cast<int>(crew)] + "_" +
            trigger;
   }
 

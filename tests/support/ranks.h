@@ -11,8 +11,8 @@
 namespace syncopate::testing {
 
 /// Calls `body` on a thread per rank and returns when all are done; rethrows the first error.
-inline void on_threads(int ranks, const std::function<void(World&)>& body) {
-  std::vector<World> worlds = World::threads(ranks);
+inline void on_threads(std::vector<World> worlds, const std::function<void(World&)>& body) {
+  const int ranks = static_cast<int>(worlds.size());
   std::vector<std::exception_ptr> errors(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -30,6 +30,10 @@ inline void on_threads(int ranks, const std::function<void(World&)>& body) {
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }
+}
+
+inline void on_threads(int ranks, const std::function<void(World&)>& body) {
+  on_threads(World::threads(ranks), body);
 }
 
 }  // namespace syncopate::testing

@@ -1,0 +1,74 @@
+#include "board/agency.h"
+
+#include "syncopate/error.h"
+
+namespace syncopate::board {
+namespace {
+
+/// The seat of the rank whose process has the agent's thread.
+constexpr int kAgentsRank = 0;
+
+template <std::size_t N>
+void write(std::array<char, N>& into, const std::string& text) {
+  into.fill('\0');
+  text.copy(into.data(), N - 1);
+}
+
+}  // namespace
+
+std::size_t Agency::bytes() { return sizeof(Desk); }
+
+Agency::Agency(std::byte* memory, const Roster& roster, Host& host)
+    : desk_(*reinterpret_cast<Desk*>(memory)), roster_(roster), host_(host) {}
+
+void Agency::announce_dispute(const Dispute& dispute) {
+  desk_.dispute = dispute;
+  desk_.disputed.store(dispute.number);
+  desk_.agreements.signal(host_);
+}
+
+const Agency::Dispute* Agency::dispute(std::uint64_t number) const {
+  return desk_.disputed.load() == number ? &desk_.dispute : nullptr;
+}
+
+void Agency::set(Bits& bits, int number, bool value) {
+  Shared<std::uint64_t>& word = bits[number / 64];
+  const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+  const std::uint64_t before = word.peek();
+  word.store(value ? before | bit : before & ~bit);
+}
+
+RankSet Agency::all_of(const Bits& bits) const {
+  RankSet result(roster_.world_ranks());
+  for (int number = 0; number < roster_.world_ranks(); ++number) {
+    if ((bits[number / 64].peek() >> (number % 64) & 1) != 0) result.insert(number);
+  }
+  return result;
+}
+
+void Agency::note_awaited(const RankSet& ranks) {
+  for (int number = 0; number < roster_.world_ranks(); ++number) {
+    set(desk_.awaited, number, ranks.contains(number));
+  }
+}
+
+void Agency::fail(const std::string& what_happened, const std::string& what_to_do) {
+  if (failed()) return;
+  write(desk_.what_happened, what_happened);
+  write(desk_.what_to_do, what_to_do);
+  desk_.failed.store(1);
+  desk_.agreements.signal(host_);
+}
+
+void Agency::check() const {
+  if (failed()) {
+    throw Error(ErrorCode::machine_lost, desk_.what_happened.data(), desk_.what_to_do.data());
+  }
+  if (roster_.dead(kAgentsRank)) {
+    throw Error(ErrorCode::machine_lost,
+                roster_.describe(kAgentsRank) + ", which spoke for this machine, is gone",
+                "Start the job again; training can go on from its last checkpoint");
+  }
+}
+
+}  // namespace syncopate::board

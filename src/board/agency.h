@@ -1,0 +1,72 @@
+// What the ranks of a machine and its agent tell each other beside the collectives, in a world of
+// several machines. Lies on the board, behind the roster.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "board/event.h"
+#include "board/roster.h"
+#include "syncopate/rank_set.h"
+
+namespace syncopate::board {
+
+class Agency {
+ public:
+  static std::size_t bytes();
+  Agency(std::byte* memory, const Roster& roster, Host& host);
+
+  // From the ranks: there is something for the agent to look at.
+  void call() { desk_.calls.signal(host_); }
+  Event& calls() { return desk_.calls; }
+
+  // From the agent: what all machines have agreed on.
+  Event& agreements() { return desk_.agreements; }
+  std::uint64_t agreed() const { return desk_.agreements.number(); }
+  void announce_agreement(std::uint64_t number) { desk_.agreements.announce(host_, number); }
+  /// Two proposals that differ, and who made them.
+  struct Dispute {
+    std::uint64_t number = 0;
+    std::array<int, 2> ranks{};
+    std::array<Proposal, 2> words{};
+  };
+  void announce_dispute(const Dispute& dispute);
+  const Dispute* dispute(std::uint64_t number) const;
+
+  // From the agent: ranks of other machines, by their numbers in the world.
+  void note_dead(int number) { set(desk_.dead, number, true); }
+  RankSet dead() const { return all_of(desk_.dead); }
+  /// For whom everybody waits, as far as is known: for messages.
+  void note_awaited(const RankSet& ranks);
+  RankSet awaited() const { return all_of(desk_.awaited); }
+
+  /// The agent cannot go on: whatever the ranks call next throws an Error with these words.
+  void fail(const std::string& what_happened, const std::string& what_to_do);
+  bool failed() const { return desk_.failed.load() != 0; }
+  /// Throws if the agent has failed, or is dead.
+  void check() const;
+
+ private:
+  using Bits = std::array<Shared<std::uint64_t>, kMaxWorldRanks / 64>;
+  struct Desk {
+    Event calls;
+    Event agreements;
+    Shared<std::uint64_t> disputed;  ///< The number of the dispute, once it is written.
+    Dispute dispute;
+    Shared<std::uint32_t> failed;
+    std::array<char, 1024> what_happened;
+    std::array<char, 512> what_to_do;
+    Bits dead;
+    Bits awaited;
+  };
+  static void set(Bits& bits, int number, bool value);
+  RankSet all_of(const Bits& bits) const;
+
+  Desk& desk_;
+  const Roster& roster_;
+  Host& host_;
+};
+
+}  // namespace syncopate::board

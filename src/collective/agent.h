@@ -1,0 +1,113 @@
+// The agent of a machine: the one thread that speaks to other machines, in the process of the
+// machine's first rank. It looks after the collectives of its machine (tasks), passes messages to
+// them, and sleeps as long as it can: there is no way to sleep until a message comes, so it looks
+// for messages often while somebody waits and seldom while nobody does.
+//
+// What fails here is told to every rank of this machine, and to the other agents.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "board/agency.h"
+#include "board/host.h"
+#include "board/roster.h"
+#include "board/segment.h"
+#include "fabric/fabric.h"
+#include "syncopate/policy.h"
+
+namespace syncopate::detail {
+
+class Agent {
+ public:
+  using Time = board::Time;
+
+  /// Something that the agent looks after. All its functions are called on the agent's thread.
+  class Task {
+   public:
+    virtual ~Task() = default;
+    /// Does what can be done; returns when to call again if there is no news.
+    virtual Time work(Time now) = 0;
+    virtual void hear(int from, std::span<const std::byte> message) = 0;
+    /// Whether somebody, here or elsewhere, may be waiting for what comes next.
+    virtual bool urgent() const = 0;
+    /// For whom, as far as is known.
+    virtual RankSet awaited() const = 0;
+    virtual bool over() const = 0;
+  };
+  /// What a task is given.
+  struct Means {
+    std::unique_ptr<fabric::Channel> channel;
+    std::function<void(int machine, std::span<const std::byte> message)> send;
+    const fabric::Place& place;
+    board::Roster& roster;  ///< The agent's own view of it.
+    board::Agency& agency;
+    board::Host& host;
+  };
+  using Maker = std::function<std::unique_ptr<Task>(Means means)>;
+
+  Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
+        std::shared_ptr<board::Mapping> control, std::unique_ptr<board::Host> host,
+        Duration timeout);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  /// Returns when the ranks of all machines have left the world, or a machine is lost.
+  ~Agent();
+
+  /// Looks after one more. Every machine adds the same in the same order.
+  void add(Maker maker);
+  void set_timeout(Duration timeout) { timeout_ = timeout.count(); }
+
+ private:
+  enum class Kind : std::uint8_t { task, ping, pong, failure };
+
+  void run();
+  bool over() const;
+  void add_tasks();
+  void receive(Time now);
+  void deliver(std::uint64_t task, int from, std::span<const std::byte> message);
+  void post(std::uint64_t task, int machine, std::span<const std::byte> message);
+  void look_after_ranks(Time now);
+  void look_after_machines(Time now);
+  void pause(std::uint64_t calls, Time until);
+  void fail(const std::string& what_happened, const std::string& what_to_do);
+  std::string describe(int machine) const;
+
+  std::unique_ptr<fabric::Fabric> fabric_;
+  const fabric::Place place_;
+  std::shared_ptr<board::Mapping> control_;
+  std::unique_ptr<board::Host> host_;
+  board::Roster roster_;
+  board::Agency agency_;
+  std::atomic<std::int64_t> timeout_;
+  bool crowded_;  ///< Whether there are fewer cores than want one.
+
+  std::mutex mutex_;
+  std::deque<Maker> makers_;  ///< Under the mutex.
+
+  std::unique_ptr<fabric::Channel> opened_;
+  std::unique_ptr<fabric::Operation> opening_;
+  Maker making_;
+  std::uint64_t made_ = 0;
+  std::map<std::uint64_t, std::unique_ptr<Task>> tasks_;
+  std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
+
+  std::vector<Time> heard_;       ///< When each machine last said anything.
+  Time urgent_since_ = board::kNever;
+  Time pinged_at_ = 0;
+  Time ranks_seen_at_ = 0;
+  Time active_at_ = 0;            ///< When something last happened.
+  std::int64_t nap_ = 50'000;          ///< The length of the next sleep.
+  bool failed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace syncopate::detail

@@ -1,0 +1,326 @@
+#include "collective/partial_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "collective/world_state.h"
+#include "fabric/packet.h"
+#include "round/step_times.h"
+
+namespace syncopate::detail {
+namespace {
+
+using board::kNever;
+using board::Reduction;
+using board::Time;
+using round::Facts;
+using round::Message;
+
+/// A piece of this size goes over the fabric while the next one is summed up here.
+constexpr std::size_t kPieceBytes = 1 << 20;
+/// Pieces under way at once: enough to keep the fabric busy.
+constexpr std::size_t kPiecesAtOnce = 4;
+
+void put_set(fabric::Packer& packer, const RankSet& ranks, int count) {
+  for (int rank = 0; rank < count; rank += 8) {
+    std::uint8_t byte = 0;
+    for (int bit = 0; bit < 8; ++bit) byte |= ranks.contains(rank + bit) ? 1 << bit : 0;
+    packer.put(byte);
+  }
+}
+
+RankSet take_set(fabric::Unpacker& unpacker, int count) {
+  RankSet ranks(count);
+  for (int rank = 0; rank < count; rank += 8) {
+    const auto byte = unpacker.take<std::uint8_t>();
+    for (int bit = 0; bit < 8 && rank + bit < count; ++bit) {
+      if ((byte >> bit & 1) != 0) ranks.insert(rank + bit);
+    }
+  }
+  return ranks;
+}
+
+std::vector<std::vector<int>> ranks_by_machine(const fabric::Place& place) {
+  std::vector<std::vector<int>> result(place.machines());
+  for (int rank = 0; rank < place.ranks(); ++rank) {
+    result[place.machine_of[rank]].push_back(rank);
+  }
+  return result;
+}
+
+}  // namespace
+
+PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
+                         const board::PartialShape& shape, const PartialOptions& options,
+                         fabric::Combine combine)
+    : means_(std::move(means)),
+      region_(std::move(region)),
+      shape_(shape),
+      options_(options),
+      combine_(combine),
+      board_(region_->data(), shape, means_.roster, means_.host),
+      ranks_of_(ranks_by_machine(means_.place)),
+      agreement_(options.trigger, options.window, means_.place.machine_of, means_.place.machine,
+                 board_.published()) {
+  std::size_t most = 1;
+  for (const auto& ranks : ranks_of_) most = std::max(most, ranks.size());
+  set_words_ = (most + 63) / 64;
+  line_bytes_ = sizeof(Line) + sets * set_words_ * sizeof(std::uint64_t);
+  mine_.resize(line_bytes_);
+  lines_.resize(line_bytes_ * means_.place.machines());
+  const std::size_t chunk_bytes = board_.results().chunking().chunk * size_of(shape.type);
+  chunks_per_piece_ =
+      static_cast<int>(std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(chunk_bytes, 1)));
+}
+
+std::uint64_t* PartialTask::set(std::byte* line, Set which) const {
+  return reinterpret_cast<std::uint64_t*>(line + sizeof(Line)) + which * set_words_;
+}
+
+PartialTask::Line PartialTask::line(int machine) const {
+  Line result;
+  std::memcpy(&result, lines_.data() + machine * line_bytes_, sizeof result);
+  return result;
+}
+
+bool PartialTask::in_set(int machine, Set which, int rank) const {
+  std::uint64_t word = 0;
+  const std::byte* sets_of = lines_.data() + machine * line_bytes_ + sizeof(Line);
+  std::memcpy(&word, sets_of + (which * set_words_ + rank / 64) * sizeof word, sizeof word);
+  return (word >> (rank % 64) & 1) != 0;
+}
+
+std::uint64_t PartialTask::least_seen() const {
+  std::uint64_t least = Facts::kNobodyLags;
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (board_.standing(rank) == board::Standing::left || !means_.roster.expected(rank)) continue;
+    least = std::min(least, board_.seen(rank));
+  }
+  return least;
+}
+
+Facts PartialTask::facts() {
+  const int ranks = shape_.ranks;
+  Facts result{.here = RankSet(ranks), .counting = RankSet(ranks)};
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (board_.has_deposit(rank)) result.here.insert(rank);
+    if (board_.counts(rank)) result.counting.insert(rank);
+  }
+  result.waits = board_.anybody_waits(agreement_.next());
+  result.seen = least_seen();
+  if (result.seen + 1 < agreement_.next()) {
+    // A rank that is behind then calls when it has caught up: others may be waiting for it.
+    board_.set_blocked();
+    result.seen = least_seen();
+  }
+  return result;
+}
+
+Duration PartialTask::grace() const {
+  if (options_.grace.share <= 0) return options_.grace.fixed;
+  return Duration(std::llround(double(typical_step_.count()) * options_.grace.share));
+}
+
+void PartialTask::post() {
+  for (const auto& [to, message] : agreement_.take_messages()) {
+    fabric::Packer packer;
+    packer.put(message.kind).put(message.round).put(message.span);
+    if (message.kind == Message::Kind::facts) {
+      const int count = shape_.ranks;
+      packer.put(message.facts.waits).put(message.facts.seen);
+      put_set(packer, message.facts.here, count);
+      put_set(packer, message.facts.counting, count);
+    }
+    means_.send(to, packer.bytes());
+  }
+}
+
+void PartialTask::hear(int from, std::span<const std::byte> bytes) {
+  fabric::Unpacker unpacker(bytes);
+  Message message;
+  message.kind = unpacker.take<Message::Kind>();
+  message.round = unpacker.take<std::uint64_t>();
+  message.span = unpacker.take<int>();
+  if (message.kind == Message::Kind::facts) {
+    const int count = static_cast<int>(ranks_of_[from].size());
+    message.facts.waits = unpacker.take<bool>();
+    message.facts.seen = unpacker.take<std::uint64_t>();
+    message.facts.here = take_set(unpacker, count);
+    message.facts.counting = take_set(unpacker, count);
+  }
+  agreement_.hear(from, message, means_.host.now());
+  post();
+}
+
+Time PartialTask::work(Time now) {
+  Time again_at = kNever;
+  if (phase_ == Phase::agreeing) {
+    own_ = facts();
+    again_at = agreement_.observe(own_, grace(), now);
+    post();
+    if (!agreement_.started()) return again_at;
+    begin(now);
+  } else {
+    again_at = agreement_.observe(own_, grace(), now);  // Others may have to be told of it.
+    post();
+  }
+  if (gathering_ != nullptr && gathering_->done()) gathering_.reset();
+  if (!opened_) {
+    if (gathering_ != nullptr) return again_at;
+    open(divisor());
+  }
+  advance_pieces(now);
+  const bool all_begun = begun_ == board_.results().chunking().count;
+  if (gathering_ != nullptr || !all_begun || !pieces_.empty()) return again_at;
+  conclude(now);
+  return now;
+}
+
+bool PartialTask::needs_lines_first() const {
+  return shape_.scale == Scale::contributors || shape_.scale == Scale::weight;
+}
+
+void PartialTask::begin(Time now) {
+  board::MachineBoard::Share share;
+  own_ = facts();
+  board_.take(agreement_.next(), share);
+  Line own{.weight = share.header.weight,
+           .staleness = share.header.staleness,
+           .seen = own_.seen,
+           .newest_age = now - share.newest_at,
+           .dropped = share.header.dropped,
+           .parting_drops = share.parting_drops,
+           .newest = share.header.newest < 0 ? -1 : means_.roster.number(share.header.newest)};
+  std::vector<Duration> times;
+  std::fill(mine_.begin(), mine_.end(), std::byte{0});
+  const auto insert = [&](Set which, int rank) {
+    set(mine_.data(), which)[rank / 64] |= std::uint64_t{1} << (rank % 64);
+  };
+  const auto has = [](const std::vector<std::uint64_t>& bits, int rank) {
+    return (bits[rank / 64] >> (rank % 64) & 1) != 0;
+  };
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (has(share.contributors, rank)) {
+      ++own.contributors;
+      insert(contributors, rank);
+    }
+    if (has(share.reporters, rank)) insert(reporters, rank);
+    if (has(share.parting_reporters, rank)) insert(parting_reporters, rank);
+    if (own_.counting.contains(rank)) insert(counting, rank);
+    if (means_.roster.dead(rank)) insert(dead, rank);
+    if (const Duration time = board_.step_time(rank); board_.counts(rank) && time.count() > 0) {
+      times.push_back(time);
+    }
+  }
+  own.step_time = round::median(times).count();
+  std::memcpy(mine_.data(), &own, sizeof own);
+  gathering_ = means_.channel->gather(mine_.data(), line_bytes_, lines_.data());
+  phase_ = Phase::exchanging;
+  begun_ = 0;
+  opened_ = false;
+  if (!needs_lines_first()) open(divisor());
+}
+
+double PartialTask::divisor() const {
+  double result = 1;
+  if (shape_.scale == Scale::ranks) result = shape_.world_ranks;
+  if (needs_lines_first()) {
+    result = 0;
+    for (int machine = 0; machine < means_.place.machines(); ++machine) {
+      const Line one = line(machine);
+      result += shape_.scale == Scale::weight ? one.weight : one.contributors;
+    }
+  }
+  return result > 0 ? result : 1;
+}
+
+void PartialTask::open(double divisor) {
+  opened_ = true;
+  board_.open(agreement_.next(), divisor);
+  const int chunks = board_.results().chunking().count;
+  if (const int helpers = helpers_to_wake(means_.roster, chunks); helpers > 0) {
+    board_.signal_helpers(helpers);
+  }
+}
+
+void PartialTask::advance_pieces(Time now) {
+  while (!pieces_.empty() && pieces_.front()->done()) pieces_.pop_front();
+  const board::Chunking& chunking = board_.results().chunking();
+  const std::size_t size = size_of(shape_.type);
+  while (begun_ < chunking.count && pieces_.size() < kPiecesAtOnce) {
+    const int end = std::min(begun_ + chunks_per_piece_, chunking.count);
+    const board::AttemptWord attempt = board_.attempt();
+    const Reduction::Outcome outcome = board_.help(attempt, begun_, end);
+    if (outcome == Reduction::Outcome::over) continue;  // Another attempt has begun.
+    if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
+    const std::size_t from = begun_ * chunking.chunk;
+    const std::size_t to = std::min(end * chunking.chunk, chunking.elements);
+    pieces_.push_back(means_.channel->reduce(
+        static_cast<const std::byte*>(board_.staged(attempt)) + from * size,
+        static_cast<std::byte*>(board_.result()) + from * size, to - from, shape_.type, combine_));
+    begun_ = end;
+  }
+}
+
+void PartialTask::overcome_stall(board::AttemptWord attempt, Time now) {
+  if (now < stall_.patience_ends(attempt, now)) return;
+  // A dead helper's chunks are taken over at the next look; for a live one we start over.
+  if (means_.roster.look_after()) return;
+  board_.retry(attempt);
+  stall_.lost_patience(now);
+}
+
+void PartialTask::conclude(Time now) {
+  const int machines = means_.place.machines();
+  const std::size_t words = (shape_.world_ranks + 63) / 64;
+  board::MachineBoard::Said said{.header = {.round = agreement_.next()},
+                                 .contributors = std::vector<std::uint64_t>(words),
+                                 .reporters = std::vector<std::uint64_t>(words)};
+  std::vector<Facts> facts_of(machines);
+  std::vector<Duration> times;
+  std::int64_t youngest = std::numeric_limits<std::int64_t>::max();
+  int counting_ranks = 0;
+  for (int machine = 0; machine < machines; ++machine) {
+    const Line one = line(machine);
+    said.header.weight += one.weight;
+    said.header.staleness = std::max(said.header.staleness, one.staleness);
+    said.header.dropped += one.dropped;
+    if (one.newest >= 0 && one.newest_age < youngest) {
+      youngest = one.newest_age;
+      said.header.newest = static_cast<std::int16_t>(one.newest);
+    }
+    if (one.step_time > 0) times.emplace_back(one.step_time);
+    const int ranks = static_cast<int>(ranks_of_[machine].size());
+    facts_of[machine] = {.here = RankSet(ranks), .counting = RankSet(ranks), .seen = one.seen};
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int number = ranks_of_[machine][rank];
+      const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+      if (in_set(machine, contributors, rank)) said.contributors[number / 64] |= bit;
+      if (in_set(machine, reporters, rank)) said.reporters[number / 64] |= bit;
+      if (in_set(machine, dead, rank)) means_.agency.note_dead(number);
+      if (!in_set(machine, counting, rank)) continue;
+      facts_of[machine].counting.insert(rank);
+      ++counting_ranks;
+    }
+  }
+  if (counting_ranks == 0) {
+    said.header.last = true;
+    for (int machine = 0; machine < machines; ++machine) {
+      said.header.dropped += line(machine).parting_drops;
+      for (int rank = 0; rank < static_cast<int>(ranks_of_[machine].size()); ++rank) {
+        const int number = ranks_of_[machine][rank];
+        if (!in_set(machine, parting_reporters, rank)) continue;
+        said.reporters[number / 64] |= std::uint64_t{1} << (number % 64);
+      }
+    }
+    over_ = true;
+  }
+  typical_step_ = round::median(times);
+  board_.publish(agreement_.next(), said);
+  agreement_.complete(facts_of, now);
+  post();
+  phase_ = Phase::agreeing;
+}
+
+}  // namespace syncopate::detail

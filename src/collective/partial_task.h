@@ -1,0 +1,88 @@
+// What the agent does for one partial allreduce: agrees with the other machines when a round is on,
+// takes what is on the board, reduces it with what they took, and publishes the result.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "board/machine_board.h"
+#include "collective/agent.h"
+#include "collective/waiting.h"
+#include "round/agreement.h"
+#include "syncopate/partial_allreduce.h"
+
+namespace syncopate::detail {
+
+class Region;
+
+class PartialTask final : public Agent::Task {
+ public:
+  /// `region` is where the ranks of this machine have the collective.
+  PartialTask(Agent::Means means, std::shared_ptr<Region> region, const board::PartialShape& shape,
+              const PartialOptions& options, fabric::Combine combine);
+
+  Agent::Time work(Agent::Time now) override;
+  void hear(int from, std::span<const std::byte> message) override;
+  bool urgent() const override { return phase_ != Phase::agreeing || own_.waits; }
+  RankSet awaited() const override { return agreement_.missing(); }
+  bool over() const override { return over_; }
+
+ private:
+  enum class Phase { agreeing, exchanging };
+  /// What a machine tells the others of a round, but for the sets of ranks that follow it.
+  struct Line {
+    double weight = 0;
+    std::uint64_t staleness = 0;
+    std::uint64_t seen = 0;
+    std::int64_t newest_age = 0;  ///< How long ago its last contributor came; clocks differ.
+    std::int64_t step_time = 0;   ///< The median of its ranks.
+    std::uint32_t dropped = 0;
+    std::uint32_t parting_drops = 0;
+    int newest = -1;  ///< By its number in the world.
+    int contributors = 0;
+  };
+  enum Set { contributors, reporters, parting_reporters, counting, dead, sets };
+
+  std::uint64_t least_seen() const;
+  round::Facts facts();
+  Duration grace() const;
+  void post();
+  void begin(Agent::Time now);
+  void open(double divisor);
+  void advance_pieces(Agent::Time now);
+  void overcome_stall(board::AttemptWord attempt, Agent::Time now);
+  void conclude(Agent::Time now);
+  double divisor() const;
+  bool needs_lines_first() const;
+  std::byte* line_of(int machine) { return lines_.data() + machine * line_bytes_; }
+  Line line(int machine) const;
+  std::uint64_t* set(std::byte* line, Set which) const;
+  bool in_set(int machine, Set which, int rank) const;
+
+  Agent::Means means_;
+  std::shared_ptr<Region> region_;
+  board::PartialShape shape_;
+  PartialOptions options_;
+  fabric::Combine combine_;
+  board::MachineBoard board_;
+  std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
+  std::size_t set_words_;
+  std::size_t line_bytes_;
+  round::Agreement agreement_;
+  round::Facts own_;
+  Duration typical_step_{0};
+
+  Phase phase_ = Phase::agreeing;
+  std::vector<std::byte> mine_;
+  std::vector<std::byte> lines_;
+  std::unique_ptr<fabric::Operation> gathering_;
+  bool opened_ = false;
+  int chunks_per_piece_;
+  int begun_ = 0;  ///< Chunks whose reduction over the machines has begun.
+  std::deque<std::unique_ptr<fabric::Operation>> pieces_;
+  StallWatch stall_;
+  bool over_ = false;
+};
+
+}  // namespace syncopate::detail

@@ -1,0 +1,20 @@
+// A fabric between machines that are threads of one process: a post box for each pair, and tables on
+// which the machines of a channel put what they bring to an operation.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "syncopate/world.h"
+
+namespace syncopate::testing {
+
+/// The fabrics of `machines` machines that meet.
+std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines);
+
+/// Worlds for threads: element r is for rank r. `sizes` says how many ranks each machine has; ranks
+/// are dealt to the machines in turn if `dealt`, as some launchers do.
+std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt = false);
+
+}  // namespace syncopate::testing
