@@ -19,6 +19,13 @@ if(TARGET syncopate_cli)
   install(TARGETS syncopate_cli)
 endif()
 
+# What libsyncopate loads under mpirun or srun (src/fabric/plugin.h).
+foreach(plugin syncopate_openmpi syncopate_mpich)
+  if(TARGET ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${SYNCOPATE_PLUGIN_DIR})
+  endif()
+endforeach()
+
 # A component of its own, so that whoever does not ask for it needs no libtorch.
 if(TARGET syncopate_torch)
   install(TARGETS syncopate_torch EXPORT syncopate-torch-targets)
@@ -43,7 +50,7 @@ install(FILES ${PROJECT_BINARY_DIR}/package/syncopate-config.cmake
 # A static library needs its own dependencies on the command line of whoever links it.
 get_target_property(library_type syncopate TYPE)
 if(library_type STREQUAL "STATIC_LIBRARY")
-  set(pkgconfig_static_libs " -pthread")
+  set(pkgconfig_static_libs " -pthread -ldl")
 endif()
 file(RELATIVE_PATH pkgconfig_to_prefix /prefix/${pkgconfig_dir} /prefix)
 string(REGEX REPLACE "/$" "" pkgconfig_to_prefix ${pkgconfig_to_prefix})

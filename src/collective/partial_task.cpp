@@ -91,13 +91,15 @@ bool PartialTask::in_set(int machine, Set which, int rank) const {
   return (word >> (rank % 64) & 1) != 0;
 }
 
-std::uint64_t PartialTask::least_seen() const {
-  std::uint64_t least = Facts::kNobodyLags;
+void PartialTask::note_least_seen(Facts& facts) const {
+  facts.seen = Facts::kNobodyLags;
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (board_.standing(rank) == board::Standing::left || !means_.roster.expected(rank)) continue;
-    least = std::min(least, board_.seen(rank));
+    if (const std::uint64_t seen = board_.seen(rank); seen < facts.seen) {
+      facts.seen = seen;
+      facts.slowest = rank;
+    }
   }
-  return least;
 }
 
 Facts PartialTask::facts() {
@@ -108,11 +110,11 @@ Facts PartialTask::facts() {
     if (board_.counts(rank)) result.counting.insert(rank);
   }
   result.waits = board_.anybody_waits(agreement_.next());
-  result.seen = least_seen();
+  note_least_seen(result);
   if (result.seen + 1 < agreement_.next()) {
     // A rank that is behind then calls when it has caught up: others may be waiting for it.
     board_.set_blocked();
-    result.seen = least_seen();
+    note_least_seen(result);
   }
   return result;
 }
@@ -128,7 +130,7 @@ void PartialTask::post() {
     packer.put(message.kind).put(message.round).put(message.span);
     if (message.kind == Message::Kind::facts) {
       const int count = shape_.ranks;
-      packer.put(message.facts.waits).put(message.facts.seen);
+      packer.put(message.facts.waits).put(message.facts.seen).put(message.facts.slowest);
       put_set(packer, message.facts.here, count);
       put_set(packer, message.facts.counting, count);
     }
@@ -146,6 +148,7 @@ void PartialTask::hear(int from, std::span<const std::byte> bytes) {
     const int count = static_cast<int>(ranks_of_[from].size());
     message.facts.waits = unpacker.take<bool>();
     message.facts.seen = unpacker.take<std::uint64_t>();
+    message.facts.slowest = unpacker.take<int>();
     message.facts.here = take_set(unpacker, count);
     message.facts.counting = take_set(unpacker, count);
   }
@@ -191,7 +194,9 @@ void PartialTask::begin(Time now) {
            .newest_age = now - share.newest_at,
            .dropped = share.header.dropped,
            .parting_drops = share.parting_drops,
-           .newest = share.header.newest < 0 ? -1 : means_.roster.number(share.header.newest)};
+           .newest = share.header.newest < 0 ? -1 : means_.roster.number(share.header.newest),
+           .slowest = own_.slowest,
+           .held_up_by = agreement_.held_up_by()};
   std::vector<Duration> times;
   std::fill(mine_.begin(), mine_.end(), std::byte{0});
   const auto insert = [&](Set which, int rank) {
@@ -280,6 +285,7 @@ void PartialTask::conclude(Time now) {
   std::vector<Facts> facts_of(machines);
   std::vector<Duration> times;
   std::int64_t youngest = std::numeric_limits<std::int64_t>::max();
+  int held_up_by = -1;
   int counting_ranks = 0;
   for (int machine = 0; machine < machines; ++machine) {
     const Line one = line(machine);
@@ -292,7 +298,11 @@ void PartialTask::conclude(Time now) {
     }
     if (one.step_time > 0) times.emplace_back(one.step_time);
     const int ranks = static_cast<int>(ranks_of_[machine].size());
-    facts_of[machine] = {.here = RankSet(ranks), .counting = RankSet(ranks), .seen = one.seen};
+    facts_of[machine] = {.here = RankSet(ranks),
+                         .counting = RankSet(ranks),
+                         .seen = one.seen,
+                         .slowest = one.slowest};
+    held_up_by = std::max(held_up_by, one.held_up_by);
     for (int rank = 0; rank < ranks; ++rank) {
       const int number = ranks_of_[machine][rank];
       const std::uint64_t bit = std::uint64_t{1} << (number % 64);
@@ -316,6 +326,8 @@ void PartialTask::conclude(Time now) {
     }
     over_ = true;
   }
+  // Who was waited for: the last to come, unless the window waited for another.
+  if (held_up_by >= 0) said.header.newest = static_cast<std::int16_t>(held_up_by);
   typical_step_ = round::median(times);
   board_.publish(agreement_.next(), said);
   agreement_.complete(facts_of, now);

@@ -39,12 +39,14 @@ class PartialTask final : public Agent::Task {
     std::int64_t step_time = 0;   ///< The median of its ranks.
     std::uint32_t dropped = 0;
     std::uint32_t parting_drops = 0;
-    int newest = -1;  ///< By its number in the world.
+    int newest = -1;      ///< By its number in the world.
+    int slowest = -1;     ///< Within the machine: who has seen no more than `seen`.
+    int held_up_by = -1;  ///< Whose lag held the round up, by its number in the world.
     int contributors = 0;
   };
   enum Set { contributors, reporters, parting_reporters, counting, dead, sets };
 
-  std::uint64_t least_seen() const;
+  void note_least_seen(round::Facts& facts) const;
   round::Facts facts();
   Duration grace() const;
   void post();

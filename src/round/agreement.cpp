@@ -168,6 +168,8 @@ Time Agreement::consider(Time now) {
       } else if (trigger_.kind == Kind::all && !started_ && own_ranks_are_here()) {
         started_ = true;
       }
+    } else if (known_[machine_].waits) {
+      note_who_lags();
     }
     if (!announced_) {
       if (started_ || known_[machine_].waits) waiting_since_ = std::min(waiting_since_, now);
@@ -181,6 +183,15 @@ Time Agreement::consider(Time now) {
     again_at = std::min(again_at, waiting_since_ + later);
   }
   return again_at;
+}
+
+void Agreement::note_who_lags() {
+  for (int other = 0; other < machines(); ++other) {
+    const Facts& one = known_[other];
+    if (one.seen + window_ < next_ && one.slowest >= 0) {
+      held_up_by_ = ranks_of_[other][one.slowest];
+    }
+  }
 }
 
 void Agreement::start_everywhere() {
@@ -265,7 +276,8 @@ void Agreement::complete(std::span<const Facts> facts, Time now) {
     const std::uint64_t seen = std::max(known_[other].seen, facts[other].seen);
     known_[other] = {.here = RankSet(static_cast<int>(ranks_of_[other].size())),
                      .counting = facts[other].counting,
-                     .seen = seen};
+                     .seen = seen,
+                     .slowest = facts[other].slowest};
   }
   ++next_;
   // What every machine heard of the others just now, this one's own included.
@@ -277,15 +289,14 @@ void Agreement::complete(std::span<const Facts> facts, Time now) {
   std::fill(askers_.begin(), askers_.end(), false);
   std::fill(said_.begin(), said_.end(), Facts{});
   waiting_since_ = open_since_ = kNever;
+  held_up_by_ = -1;
   for (const auto& [from, message] : std::exchange(early_, {})) hear(from, message, now);
 }
 
 RankSet Agreement::missing() const {
   RankSet result(static_cast<int>(place_.size()));
   if (!window_allows()) {
-    for (int rank = 0; rank < static_cast<int>(place_.size()); ++rank) {
-      if (known_[place_[rank].first].seen + window_ < next_) result.insert(rank);
-    }
+    if (held_up_by_ >= 0) result.insert(held_up_by_);
     return result;
   }
   if (trigger_.kind == Kind::majority) {

@@ -40,6 +40,8 @@ struct Facts {
   /// Every rank that may hold rounds up has seen this one.
   std::uint64_t seen = kNobodyLags;
 
+  int slowest = -1;  ///< The one that has seen no more, if any.
+
   static constexpr std::uint64_t kNobodyLags = std::numeric_limits<std::int64_t>::max();
   friend bool operator==(const Facts&, const Facts&) = default;
 };
@@ -87,8 +89,8 @@ class Agreement {
   RankSet missing() const;
   /// Machines that were asked about this round and have not answered.
   std::vector<int> silent() const;
-  /// Whether the window holds the round up.
-  bool blocked() const { return !window_allows(); }
+  /// The rank, by its number in the world, for whose lag the round was held up; -1 if for none.
+  int held_up_by() const { return held_up_by_; }
 
  private:
   int machines() const { return static_cast<int>(ranks_of_.size()); }
@@ -99,6 +101,7 @@ class Agreement {
   int drawn() const;
   bool somebody_waits() const;
   bool window_allows() const;
+  void note_who_lags();
   bool own_ranks_are_here() const;
   /// Whether this machine has waited for the round for so long.
   bool has_waited(Time long_enough, Time now) const;
@@ -133,6 +136,7 @@ class Agreement {
   bool seen_told_ = true;     ///< Whether the others know that this machine no longer lags.
   Duration grace_{0};
   Time waiting_since_ = kNever;                 ///< When this machine first waited for the round.
+  int held_up_by_ = -1;
   Time open_since_ = kNever;                    ///< When the trigger was first seen to hold.
   std::vector<std::pair<int, Message>> early_;  ///< About rounds after this one.
   std::vector<Outgoing> outbox_;

@@ -95,9 +95,12 @@ TEST_P(NoRoundIsSkipped, ARankThatWasAwayGetsEveryRoundInOrder) {
     };
     if (world.rank() == 0) {
       while (gate->through < world.size() - 1) be_away(1);
-      const Rounds<float> missed = rounds.wait();
-      EXPECT_EQ(missed.size(), static_cast<std::size_t>(kWindow));
-      for (const auto& round : missed) follow(round);
+      do {
+        const Rounds<float> missed = rounds.wait();
+        for (const auto& round : missed) follow(round);
+        // Another machine's rank may know of a round that is on its way to this one.
+      } while (seen < kWindow && crew() == Crew::machines);
+      EXPECT_EQ(seen, static_cast<std::size_t>(kWindow));
     } else {
       const std::vector<float> ones(3, 1.0F);
       while (seen < kWindow) {

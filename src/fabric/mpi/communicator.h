@@ -1,0 +1,67 @@
+// A communicator of our own, with errors returned. Freed when it goes, unless MPI is gone already.
+//
+// MPI_Comm_free is collective, and may be called on one machine long before another. The standard
+// expects it to be local nonetheless, and it is in Open MPI and in MPICH.
+#pragma once
+
+#include <mpi.h>
+
+#include <utility>
+
+#include "fabric/mpi/check.h"
+#include "fabric/mpi/session.h"
+
+namespace syncopate::fabric::mpi {
+
+class Communicator {
+ public:
+  Communicator() = default;
+  /// Takes it over. It may be MPI_COMM_NULL.
+  explicit Communicator(MPI_Comm handle) : handle_(handle) {
+    if (handle != MPI_COMM_NULL) {
+      check(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    }
+  }
+  Communicator(Communicator&& other) noexcept
+      : handle_(std::exchange(other.handle_, MPI_COMM_NULL)), abandoned_(other.abandoned_) {}
+  Communicator& operator=(Communicator&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(abandoned_, other.abandoned_);
+    return *this;
+  }
+  ~Communicator() {
+    if (handle_ != MPI_COMM_NULL && !abandoned_ && running()) MPI_Comm_free(&handle_);
+  }
+
+  MPI_Comm handle() const { return handle_; }
+  /// It will not be freed: something is under way there that nobody waits for.
+  void abandon() { abandoned_ = true; }
+
+  int size() const {
+    int size = 0;
+    check(MPI_Comm_size(handle_, &size), "MPI_Comm_size");
+    return size;
+  }
+  int rank() const {
+    int rank = 0;
+    check(MPI_Comm_rank(handle_, &rank), "MPI_Comm_rank");
+    return rank;
+  }
+  Communicator duplicate() const {
+    MPI_Comm copy = MPI_COMM_NULL;
+    check(MPI_Comm_dup(handle_, &copy), "MPI_Comm_dup");
+    return Communicator(copy);
+  }
+  /// Those who give the same color, in the order they have here.
+  Communicator split(int color) const {
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_split(handle_, color, rank(), &part), "MPI_Comm_split");
+    return Communicator(part);
+  }
+
+ private:
+  MPI_Comm handle_ = MPI_COMM_NULL;
+  bool abandoned_ = false;
+};
+
+}  // namespace syncopate::fabric::mpi

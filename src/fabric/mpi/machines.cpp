@@ -1,0 +1,127 @@
+#include "fabric/mpi/machines.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <string_view>
+
+namespace syncopate::fabric::mpi {
+namespace {
+
+constexpr int kLongestSplit = 1024;
+
+/// The value that rank 0 sees: a launcher need not pass the variable on to other hosts.
+std::string split_text(const Communicator& world) {
+  std::string text;
+  if (const char* value = std::getenv(kSplitVariable); value != nullptr) text = value;
+  text.resize(kLongestSplit);
+  check(MPI_Bcast(text.data(), kLongestSplit, MPI_CHAR, 0, world.handle()), "MPI_Bcast");
+  text.resize(text.find('\0') == std::string::npos ? kLongestSplit : text.find('\0'));
+  return text;
+}
+
+/// The sizes of the machines; empty if nothing is to be split.
+std::vector<int> parse_split(const std::string& text) {
+  std::vector<int> sizes;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    int size = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), size);
+    const bool last = item.size() == rest.size();
+    rest.remove_prefix(last ? item.size() : item.size() + 1);
+    if (error != std::errc() || end != item.data() + item.size() || size < 1 ||
+        (rest.empty() && !last)) {
+      fail(std::string(kSplitVariable) + " is \"" + text + "\"",
+           "Set it to how many ranks each machine is to have, from 1 on, for example 2 or 1,3,2, "
+           "or unset it");
+    }
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// Which of the parts of its host a rank is on.
+int part_of(int rank_on_host, const std::vector<int>& sizes) {
+  int part = 0;
+  for (int left = rank_on_host; left >= sizes[part % sizes.size()]; ++part) {
+    left -= sizes[part % sizes.size()];
+  }
+  return part;
+}
+
+std::string processor_name() {
+  std::string name(MPI_MAX_PROCESSOR_NAME, '\0');
+  int length = 0;
+  check(MPI_Get_processor_name(name.data(), &length), "MPI_Get_processor_name");
+  name.resize(length);
+  return name;
+}
+
+/// Of every rank, the value it gives.
+std::vector<int> gather(int value, const Communicator& world) {
+  std::vector<int> all(world.size());
+  check(MPI_Allgather(&value, 1, MPI_INT, all.data(), 1, MPI_INT, world.handle()), "MPI_Allgather");
+  return all;
+}
+
+/// Of every rank, the text it gives.
+std::vector<std::string> gather(const std::string& text, const Communicator& world) {
+  const std::vector<int> lengths = gather(static_cast<int>(text.size()), world);
+  std::vector<int> begins(lengths.size());
+  std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
+  std::string all(begins.back() + lengths.back(), '\0');
+  check(MPI_Allgatherv(text.data(), static_cast<int>(text.size()), MPI_CHAR, all.data(),
+                       lengths.data(), begins.data(), MPI_CHAR, world.handle()),
+        "MPI_Allgatherv");
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    texts.push_back(all.substr(begins[i], lengths[i]));
+  }
+  return texts;
+}
+
+Communicator host_of(const Communicator& world) {
+  MPI_Comm host = MPI_COMM_NULL;
+  check(
+      MPI_Comm_split_type(world.handle(), MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &host),
+      "MPI_Comm_split_type");
+  return Communicator(host);
+}
+
+}  // namespace
+
+Machines find_machines(const Communicator& world) {
+  const std::vector<int> sizes = parse_split(split_text(world));
+  Communicator machine = host_of(world);
+  std::string address = processor_name();
+  if (!sizes.empty()) {
+    const int part = part_of(machine.rank(), sizes);
+    machine = machine.split(part);
+    address.append("#").append(std::to_string(part + 1));
+  }
+
+  // A machine is known by its smallest rank, and machines are numbered in the order of these.
+  int first = world.rank();
+  check(MPI_Bcast(&first, 1, MPI_INT, 0, machine.handle()), "MPI_Bcast");
+  const std::vector<int> first_of = gather(first, world);
+  const std::vector<std::string> address_of = gather(address, world);
+  std::vector<int> firsts = first_of;
+  std::sort(firsts.begin(), firsts.end());
+  firsts.erase(std::unique(firsts.begin(), firsts.end()), firsts.end());
+
+  Place place;
+  place.rank = world.rank();
+  for (const int theirs : first_of) {
+    const auto found = std::lower_bound(firsts.begin(), firsts.end(), theirs);
+    place.machine_of.push_back(static_cast<int>(found - firsts.begin()));
+  }
+  place.machine = place.machine_of[place.rank];
+  for (const int rank : firsts) place.addresses.push_back(address_of[rank]);
+  const bool is_first = first == place.rank;
+  return {std::move(place), std::move(machine), world.split(is_first ? 0 : MPI_UNDEFINED)};
+}
+
+}  // namespace syncopate::fabric::mpi

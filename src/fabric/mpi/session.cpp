@@ -1,0 +1,88 @@
+#include "fabric/mpi/session.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "fabric/mpi/check.h"
+
+namespace syncopate::fabric::mpi {
+namespace {
+
+pid_t started_by = 0;
+
+void end() {
+  // Not in a fork of the rank that leaves by exit(): the connections are the rank's.
+  if (getpid() == started_by && running()) MPI_Finalize();
+}
+
+/// If the program links one MPI and this plug-in another, the linker may have given us the
+/// program's functions. Their handles would not fit.
+void check_library() {
+#if defined(OPEN_MPI)
+  const std::string expected = "Open MPI";
+  const bool same_interface = false;
+#else
+  const std::string expected = "MPICH";
+  const bool same_interface = true;  // MVAPICH and Intel's MPI keep to MPICH's.
+#endif
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING + (16 << 10), '\0');  // As long as any MPI's.
+  int length = 0;
+  check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  text.resize(length);
+  const bool open_mpi = text.find("Open MPI") != std::string::npos;
+  const bool fits = same_interface ? !open_mpi : open_mpi;
+  if (fits) return;
+  fail("the plug-in for " + expected + " was loaded into a program that has another MPI: " + text,
+       "Unset SYNCOPATE_FABRIC, so that the plug-in for that MPI is taken");
+}
+
+const char* name_of(int level) {
+  if (level == MPI_THREAD_SINGLE) return "MPI_THREAD_SINGLE";
+  if (level == MPI_THREAD_FUNNELED) return "MPI_THREAD_FUNNELED";
+  return level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED" : "MPI_THREAD_MULTIPLE";
+}
+
+}  // namespace
+
+bool running() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+void start() {
+  check_library();
+  int finalized = 0;
+  check(MPI_Finalized(&finalized), "MPI_Finalized");
+  if (finalized != 0) {
+    fail("MPI was finalised, and cannot be started a second time in one process",
+         "Make the world before the program calls MPI_Finalize");
+  }
+  int level = MPI_THREAD_SINGLE;
+  if (running()) {
+    check(MPI_Query_thread(&level), "MPI_Query_thread");
+    // With MPI_THREAD_SERIALIZED the program must not call MPI while it has a world of several
+    // machines; we cannot see whether it does, and many only initialise it.
+    if (level < MPI_THREAD_SERIALIZED) {
+      fail("the program initialised MPI with " + std::string(name_of(level)) +
+               ", and Syncopate uses MPI from a thread of its own",
+           "Call MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init, or leave MPI to "
+           "Syncopate");
+    }
+    return;
+  }
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
+  started_by = getpid();
+  // Registered after MPI's own functions for the exit, so it runs before them.
+  std::atexit(end);
+  if (level < MPI_THREAD_SERIALIZED) {
+    fail("this MPI offers only " + std::string(name_of(level)) +
+             ", and Syncopate uses MPI from a thread of its own",
+         "Use an MPI that was built with support for threads");
+  }
+}
+
+}  // namespace syncopate::fabric::mpi

@@ -1,0 +1,13 @@
+// MPI's life in this process: started here unless the program did, and then ended here, when the
+// process exits. In between it lives on, however many links come and go.
+#pragma once
+
+namespace syncopate::fabric::mpi {
+
+/// Starts MPI if it is not running. Throws if it cannot be used from the agent's thread.
+void start();
+
+/// False from the moment MPI was finalised, by whomever; nothing of MPI may be called then.
+bool running();
+
+}  // namespace syncopate::fabric::mpi

@@ -1,0 +1,193 @@
+#include "fabric/plugin.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "fabric/plugin_folders.h"
+#include "syncopate/error.h"
+
+namespace syncopate::fabric {
+namespace {
+
+enum class Mpi : std::uint8_t { open_mpi, mpich };
+
+const char* title(Mpi mpi) { return mpi == Mpi::open_mpi ? "Open MPI" : "MPICH"; }
+const char* short_name(Mpi mpi) { return mpi == Mpi::open_mpi ? "openmpi" : "mpich"; }
+const char* package(Mpi mpi) { return mpi == Mpi::open_mpi ? "libopenmpi-dev" : "libmpich-dev"; }
+const char* launch_command(Mpi mpi) {
+  return mpi == Mpi::open_mpi ? "mpirun.openmpi" : "mpirun.mpich";
+}
+std::string file_name(Mpi mpi) { return std::string("syncopate_") + short_name(mpi) + ".so"; }
+
+std::optional<Mpi> asked_for() {
+  const char* text = std::getenv(kFabricVariable);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  for (const Mpi mpi : {Mpi::open_mpi, Mpi::mpich}) {
+    if (std::string_view(text) == short_name(mpi)) return mpi;
+  }
+  throw Error(ErrorCode::environment, std::string(kFabricVariable) + " is \"" + text + "\"",
+              "Set it to openmpi, mpich or none, or unset it");
+}
+
+/// The MPI whose functions everything in this process would call.
+std::optional<Mpi> loaded() {
+  using Version = int (*)(char*, int*);
+  auto* version = reinterpret_cast<Version>(dlsym(RTLD_DEFAULT, "MPI_Get_library_version"));
+  if (version == nullptr) return std::nullopt;
+  std::string text(16 << 10, '\0');  // Above MPI_MAX_LIBRARY_VERSION_STRING of all of them.
+  int length = 0;
+  if (version(text.data(), &length) != 0) return std::nullopt;
+  text.resize(length);
+  if (text.find("Open MPI") != std::string::npos) return Mpi::open_mpi;
+  // These share MPICH's binary interface.
+  for (const char* name : {"MPICH", "MVAPICH", "Intel(R) MPI"}) {
+    if (text.find(name) != std::string::npos) return Mpi::mpich;
+  }
+  throw Error(ErrorCode::environment,
+              "the program has loaded an MPI that Syncopate has no plug-in for: " + text,
+              "Link the program with Open MPI or MPICH");
+}
+
+Mpi of_launcher(const Launcher& launcher) {
+  switch (launcher.kind) {
+    case Launcher::Kind::open_mpi:
+    case Launcher::Kind::slurm_pmix:
+      return Mpi::open_mpi;
+    case Launcher::Kind::hydra:
+    case Launcher::Kind::slurm_pmi:
+      return Mpi::mpich;
+    case Launcher::Kind::torchrun:
+      break;
+  }
+  throw Error(ErrorCode::environment, "torchrun starts ranks without MPI",
+              "Start the ranks with mpirun or srun, or set " + std::string(kFabricVariable) +
+                  "=none to be alone");
+}
+
+Mpi choose(const Launcher& launcher) {
+  const std::optional<Mpi> asked = asked_for(), here = loaded();
+  if (asked && here && *asked != *here) {
+    throw Error(ErrorCode::environment,
+                std::string(kFabricVariable) + " is " + short_name(*asked) +
+                    " and the program has already loaded " + title(*here),
+                "Two MPIs cannot live in one process: unset " + std::string(kFabricVariable));
+  }
+  if (asked) return *asked;
+  return here ? *here : of_launcher(launcher);
+}
+
+/// The folders of the file that contains this code and of the program, which may be the same.
+std::vector<std::filesystem::path> own_folders() {
+  std::vector<std::filesystem::path> folders;
+  std::error_code ignored;
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&own_folders), &info) != 0 && info.dli_fname != nullptr) {
+    // Of a program this is how it was called, which may be without any folder.
+    const std::filesystem::path file = std::filesystem::canonical(info.dli_fname, ignored);
+    if (!ignored) folders.push_back(file.parent_path());
+  }
+  const std::filesystem::path program = std::filesystem::canonical("/proc/self/exe", ignored);
+  if (!ignored && (folders.empty() || folders.front() != program.parent_path())) {
+    folders.push_back(program.parent_path());
+  }
+  return folders;
+}
+
+std::vector<std::filesystem::path> plugin_folders() {
+  std::vector<std::filesystem::path> folders;
+  const auto add = [&](const std::filesystem::path& folder) {
+    const std::filesystem::path plain = folder.lexically_normal();
+    for (const auto& other : folders) {
+      if (other == plain) return;
+    }
+    folders.push_back(plain);
+  };
+  if (const char* named = std::getenv(kPluginsVariable); named != nullptr && *named != '\0') {
+    add(std::filesystem::path(named) / "");
+  }
+  for (const auto& own : own_folders()) {
+    for (const char* below : {"", "syncopate/", "../lib/syncopate/"}) add(own / below);
+    add(own / kInstalledFromBin / "");
+  }
+  add(std::filesystem::path(kInstalled) / "");
+  return folders;
+}
+
+std::filesystem::path find(Mpi mpi) {
+  std::string looked_at;
+  for (const auto& folder : plugin_folders()) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / file_name(mpi), ignored)) return folder / file_name(mpi);
+    looked_at += (looked_at.empty() ? "" : ", ") + folder.string();
+  }
+  throw Error(ErrorCode::environment,
+              "the plug-in for " + std::string(title(mpi)) + ", " + file_name(mpi) +
+                  ", is not in any of " + looked_at,
+              "Install " + std::string(package(mpi)) + " and build Syncopate again, or name the " +
+                  "folder that has it in " + kPluginsVariable);
+}
+
+PluginFunction load(Mpi mpi, const std::filesystem::path& path) {
+  // Open MPI loads components that expect to see its symbols. A plug-in stays: MPI has registered
+  // functions with the process.
+  const int scope = mpi == Mpi::open_mpi ? RTLD_GLOBAL : RTLD_LOCAL;
+  void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_NODELETE | scope);
+  if (plugin == nullptr) {
+    throw Error(ErrorCode::environment,
+                "the plug-in " + path.string() + " cannot be loaded: " + dlerror(),
+                "Install " + std::string(package(mpi)) + ", or build Syncopate again with the " +
+                    title(mpi) + " that is installed");
+  }
+  return reinterpret_cast<PluginFunction>(dlsym(plugin, kPluginFunction));
+}
+
+/// What a plug-in throws: what happened and, on a second line, what to do.
+Error translated(Mpi mpi, const std::exception& exception) {
+  const std::string text = exception.what();
+  const std::size_t end = text.find('\n');
+  if (end != std::string::npos) {
+    return {ErrorCode::environment, text.substr(0, end), text.substr(end + 1)};
+  }
+  return {ErrorCode::environment, text,
+          "See whether a small program of " + std::string(title(mpi)) + " runs under the same " +
+              "launcher"};
+}
+
+}  // namespace
+
+std::unique_ptr<Link> connect(const Launcher& launcher) {
+  const Mpi mpi = choose(launcher);
+  const std::filesystem::path path = find(mpi);
+  const PluginFunction make = load(mpi, path);
+  std::unique_ptr<Link> link;
+  try {
+    if (make != nullptr) link.reset(make(kPluginVersion));
+  } catch (const std::exception& exception) {
+    throw translated(mpi, exception);
+  }
+  if (link == nullptr) {
+    throw Error(ErrorCode::environment,
+                "the plug-in " + path.string() + " is of another version of Syncopate",
+                "Build and install the library and its plug-ins together");
+  }
+  if (link->place().ranks() != launcher.ranks) {
+    throw Error(ErrorCode::environment,
+                std::string(to_string(launcher.kind)) + " started " +
+                    std::to_string(launcher.ranks) + " ranks and " + title(mpi) + " sees " +
+                    std::to_string(link->place().ranks()),
+                "Start the program with the launcher of the MPI it uses (" +
+                    std::string(launch_command(mpi)) + " for " + title(mpi) + "), or unset " +
+                    kFabricVariable);
+  }
+  return link;
+}
+
+}  // namespace syncopate::fabric

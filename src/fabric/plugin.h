@@ -1,0 +1,33 @@
+// How this process gets to the fabric of the world it was started in: finds the plug-in for the MPI
+// at hand and loads it. libsyncopate itself links no MPI.
+//
+// A plug-in is a shared object, syncopate_openmpi.so or syncopate_mpich.so, with one function:
+//   extern "C" syncopate::fabric::Link* syncopate_fabric_link(int version);
+// It returns null if it is of another version of this interface. It throws std::runtime_error whose
+// text is what happened and, on a second line, what to do. It links no libsyncopate.
+#pragma once
+
+#include <memory>
+
+#include "fabric/fabric.h"
+#include "fabric/launcher.h"
+
+namespace syncopate::fabric {
+
+/// To be raised with every change of fabric.h or of the function below.
+inline constexpr int kPluginVersion = 1;
+inline constexpr const char* kPluginFunction = "syncopate_fabric_link";
+using PluginFunction = Link* (*)(int version);
+
+/// "openmpi", "mpich", or "none" to ignore the launcher. For when the choice is wrong.
+inline constexpr const char* kFabricVariable = "SYNCOPATE_FABRIC";
+/// A folder where plug-ins are looked for first.
+inline constexpr const char* kPluginsVariable = "SYNCOPATE_PLUGINS";
+
+/// Takes part in the world that the launcher started: all of its ranks call this. The MPI is the
+/// one that SYNCOPATE_FABRIC names, or that the program itself has loaded, or the launcher's own.
+/// Throws `environment`: if there is no plug-in for it, if MPI cannot be started, or if MPI does
+/// not see as many ranks as the launcher started.
+std::unique_ptr<Link> connect(const Launcher& launcher);
+
+}  // namespace syncopate::fabric

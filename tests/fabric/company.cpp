@@ -1,0 +1,96 @@
+// The program that mpirun starts: connects, and runs the tests on every rank.
+#include "fabric/company.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "fabric/plugin.h"
+
+namespace syncopate::testing {
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};
+
+std::unique_ptr<fabric::Link> the_link;
+std::unique_ptr<fabric::Fabric> the_fabric;
+
+/// Says which rank failed, and ends it: the others may be waiting for it in vain.
+class EndOnFailure : public ::testing::EmptyTestEventListener {
+ public:
+  explicit EndOnFailure(int rank) : rank_(rank) {}
+
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    std::printf("rank %d failed: %s:%d\n%s\n", rank_, result.file_name(), result.line_number(),
+                result.message());
+    std::fflush(nullptr);
+    std::_Exit(EXIT_FAILURE);
+  }
+
+ private:
+  int rank_;
+};
+
+int run_tests() {
+  const auto launcher = fabric::launcher_from_environment();
+  if (!launcher) {
+    std::puts("This is to be started by mpirun");
+    return EXIT_FAILURE;
+  }
+  auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+  if (launcher->rank != 0) delete listeners.Release(listeners.default_result_printer());
+  listeners.Append(new EndOnFailure(launcher->rank));
+  the_link = fabric::connect(*launcher);
+  the_fabric = the_link->fabric();
+  const int result = RUN_ALL_TESTS();
+  the_fabric.reset();
+  the_link.reset();
+  return result;
+}
+
+}  // namespace
+
+fabric::Link& company() { return *the_link; }
+fabric::Fabric* company_fabric() { return the_fabric.get(); }
+
+void wait_until(const std::function<bool()>& condition, const char* what) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      FAIL() << "machine " << machine() << " waited in vain for " << what;
+    }
+    std::this_thread::yield();
+  }
+}
+
+void wait_for(fabric::Operation& operation) {
+  wait_until([&] { return operation.done(); }, "an operation");
+}
+
+std::unique_ptr<fabric::Channel> open(fabric::Fabric& fabric) {
+  std::unique_ptr<fabric::Channel> channel;
+  const auto opening = fabric.open(channel);
+  wait_for(*opening);
+  EXPECT_NE(channel, nullptr);
+  return channel;
+}
+
+int next_message(fabric::Fabric& fabric, std::vector<std::byte>& message) {
+  int from = -1;
+  wait_until([&] { return (from = fabric.receive(message)) != -1; }, "a message");
+  return from;
+}
+
+}  // namespace syncopate::testing
+
+int main(int count, char** arguments) {
+  ::testing::InitGoogleTest(&count, arguments);
+  try {
+    return syncopate::testing::run_tests();
+  } catch (const std::exception& exception) {
+    std::printf("refused: %s\n", exception.what());
+    std::fflush(nullptr);
+    std::_Exit(EXIT_FAILURE);
+  }
+}
