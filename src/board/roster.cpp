@@ -65,10 +65,10 @@ void Roster::join(const ProcessId& process) {
   // The seat is taken by its process number first, so that two processes cannot both have it.
   std::uint64_t nobody = 0;
   if (!seat.pid.replace(nobody, process.pid)) {
-    throw Error(
-        ErrorCode::environment,
-        "rank " + std::to_string(number()) + " is already taken by process " + std::to_string(nobody),
-        "Make one World per rank, and start each rank once");
+    throw Error(ErrorCode::environment,
+                "rank " + std::to_string(number()) + " is already taken by process " +
+                    std::to_string(nobody),
+                "Make one World per rank, and start each rank once");
   }
   seat.started.store(process.started);
   seat.cores = host_.cores().mask;

@@ -43,8 +43,7 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       timeout_(timeout.count()),
       crowded_(roster_.ranks() + 1 > roster_.cores()),
       heard_(place.machines()) {
-  makers_.push_back(
-      [](Means means) { return std::make_unique<WorldTask>(std::move(means)); });
+  makers_.push_back([](Means means) { return std::make_unique<WorldTask>(std::move(means)); });
   thread_ = std::thread([this] { run(); });
 }
 
@@ -116,9 +115,10 @@ void Agent::add_tasks() {
   opening_.reset();
   const std::uint64_t number = ++made_;
   tasks_[number] = making_({.channel = std::move(opened_),
-                            .send = [this, number](int machine, std::span<const std::byte> message) {
-                              post(number, machine, message);
-                            },
+                            .send =
+                                [this, number](int machine, std::span<const std::byte> message) {
+                                  post(number, machine, message);
+                                },
                             .place = place_,
                             .roster = roster_,
                             .agency = agency_,
@@ -229,10 +229,9 @@ void Agent::fail(const std::string& what_happened, const std::string& what_to_do
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
     try {
-      fabric_->send(machine, fabric::Packer()
-                                 .put(Kind::failure)
-                                 .put_bytes({words, what_happened.size()})
-                                 .bytes());
+      fabric_->send(
+          machine,
+          fabric::Packer().put(Kind::failure).put_bytes({words, what_happened.size()}).bytes());
     } catch (const std::exception&) {
       // Whoever can be told is told.
     }

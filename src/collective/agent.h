@@ -100,12 +100,12 @@ class Agent {
   std::map<std::uint64_t, std::unique_ptr<Task>> tasks_;
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 
-  std::vector<Time> heard_;       ///< When each machine last said anything.
+  std::vector<Time> heard_;  ///< When each machine last said anything.
   Time urgent_since_ = board::kNever;
   Time pinged_at_ = 0;
   Time ranks_seen_at_ = 0;
-  Time active_at_ = 0;            ///< When something last happened.
-  std::int64_t nap_ = 50'000;          ///< The length of the next sleep.
+  Time active_at_ = 0;         ///< When something last happened.
+  std::int64_t nap_ = 50'000;  ///< The length of the next sleep.
   bool failed_ = false;
   std::thread thread_;
 };

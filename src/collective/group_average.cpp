@@ -23,6 +23,10 @@ std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elemen
                 "Give the common initial weights");
   }
   const std::shared_ptr<WorldState>& state = world.shared_state();
+  if (state->agency() != nullptr) {
+    throw Error(ErrorCode::environment, "a group average in a world of several machines",
+                "Use it on one machine; partial allreduces work across machines");
+  }
   const GroupOptions full = complete(options, world.size());
   const board::GroupShape shape = GroupExchange::shape(elements, type, world.size(), full);
   auto region =

@@ -23,10 +23,9 @@ std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t el
                                          fabric::Combine::sum);
   });
   std::byte* memory = region->data();
-  return std::make_shared<PartialExchange>(state->roster(), state->host(), state->timeout(), memory,
-                                           elements, type, options,
-                                           std::make_shared<Kept>(state, std::move(region)),
-                                           state->agency());
+  return std::make_shared<PartialExchange>(
+      state->roster(), state->host(), state->timeout(), memory, elements, type, options,
+      std::make_shared<Kept>(state, std::move(region)), state->agency());
 }
 
 void* writable_slot(PartialExchange& exchange) { return exchange.writable_slot(); }

@@ -70,8 +70,8 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
   mine_.resize(line_bytes_);
   lines_.resize(line_bytes_ * means_.place.machines());
   const std::size_t chunk_bytes = board_.results().chunking().chunk * size_of(shape.type);
-  chunks_per_piece_ =
-      static_cast<int>(std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(chunk_bytes, 1)));
+  chunks_per_piece_ = static_cast<int>(
+      std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(chunk_bytes, 1)));
 }
 
 std::uint64_t* PartialTask::set(std::byte* line, Set which) const {

@@ -7,6 +7,7 @@
 
 #include "board/meeting.h"
 #include "collective/world_state.h"
+#include "fabric/plugin.h"
 #include "syncopate/error.h"
 
 namespace syncopate {
@@ -30,6 +31,42 @@ std::shared_ptr<board::Segment> new_segment(int ranks) {
   return segment;
 }
 
+/// A world whose ranks some launcher has started and `link` brings together: those of a machine on
+/// its board, and the boards by the agents of the machines.
+std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link> link) {
+  const fabric::Place& place = link->place();
+  if (place.ranks() > board::kMaxWorldRanks) {
+    throw Error(ErrorCode::environment, "a world of " + std::to_string(place.ranks()) + " ranks",
+                "Start at most " + std::to_string(board::kMaxWorldRanks));
+  }
+  std::vector<int> numbers;
+  int seat = 0;
+  for (int rank = 0; rank < place.ranks(); ++rank) {
+    if (place.machine_of[rank] != place.machine) continue;
+    if (rank == place.rank) seat = static_cast<int>(numbers.size());
+    numbers.push_back(rank);
+  }
+  const int ranks = static_cast<int>(numbers.size());
+  if (ranks > board::kMaxRanks) {
+    throw Error(ErrorCode::environment, std::to_string(ranks) + " ranks on one machine",
+                "Start at most " + std::to_string(board::kMaxRanks) + " on each");
+  }
+  std::shared_ptr<board::Segment> segment;
+  if (seat == 0) {
+    segment = board::Segment::create();
+    board::Roster::prepare(
+        segment->map(0, detail::WorldState::control_bytes(board::kMaxRanks))->data(), numbers,
+        place.ranks());
+    link->from_first(segment->address());
+  } else {
+    segment = board::Segment::open(link->from_first(""));
+  }
+  auto state = std::make_shared<detail::WorldState>(std::move(segment), seat,
+                                                    board::make_process_host(ranks));
+  state->connect(std::move(link), seat == 0 ? board::make_process_host(ranks) : nullptr);
+  return state;
+}
+
 }  // namespace
 
 World World::from_environment() {
@@ -37,6 +74,9 @@ World World::from_environment() {
   const char* rank_text = std::getenv(board::kRankVariable);
   const char* ranks_text = std::getenv(board::kRanksVariable);
   if (address == nullptr && rank_text == nullptr && ranks_text == nullptr) {
+    if (const auto launcher = fabric::launcher_from_environment()) {
+      return World(connected(fabric::connect(*launcher)));
+    }
     return World(
         std::make_shared<detail::WorldState>(new_segment(1), 0, board::make_process_host(1)));
   }

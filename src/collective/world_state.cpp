@@ -77,7 +77,8 @@ Region::~Region() {
 }
 
 std::size_t WorldState::control_bytes(int ranks) {
-  return whole_pages(std::max(agency_offset() + board::Agency::bytes(), board::Roster::bytes(ranks)));
+  return whole_pages(
+      std::max(agency_offset() + board::Agency::bytes(), board::Roster::bytes(ranks)));
 }
 
 std::size_t WorldState::agency_offset() {
@@ -108,13 +109,15 @@ WorldState::~WorldState() {
   if (agency_ != nullptr) agency_->call();
 }
 
-void WorldState::connect(const fabric::Place& place, std::unique_ptr<fabric::Fabric> fabric,
+void WorldState::connect(std::unique_ptr<fabric::Link> link,
                          std::unique_ptr<board::Host> agents_host) {
-  agency_ =
-      std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
+  link_ = std::move(link);
+  if (!roster_.across()) return;
+  agency_ = std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
+  auto fabric = link_->fabric();
   if (fabric == nullptr) return;
-  agent_ = std::make_unique<Agent>(std::move(fabric), place, control_, std::move(agents_host),
-                                   timeout_);
+  agent_ = std::make_unique<Agent>(std::move(fabric), link_->place(), control_,
+                                   std::move(agents_host), timeout_);
 }
 
 void WorldState::look_after(Agent::Maker maker) {
@@ -181,7 +184,7 @@ void WorldState::agree_across(const board::Proposal& mine) {
       const RankSet elsewhere = agency_->awaited();
       throw Error(ErrorCode::timeout,
                   "rank " + std::to_string(roster_.number()) + " waited in vain for " +
-                      (!here.empty()           ? here
+                      (!here.empty()        ? here
                        : !elsewhere.empty() ? "rank " + to_string(elsewhere)
                                             : "other machines") +
                       " to join in a " + mine.data(),

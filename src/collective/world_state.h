@@ -48,10 +48,9 @@ class WorldState {
   WorldState& operator=(const WorldState&) = delete;
   ~WorldState();
 
-  /// Makes this machine, which is one of several, speak to the others. All ranks call it; the
-  /// first of the machine gives the fabric, and a host for the agent.
-  void connect(const fabric::Place& place, std::unique_ptr<fabric::Fabric> fabric,
-               std::unique_ptr<board::Host> agents_host);
+  /// Makes this machine speak to the others, if there are any. All ranks call it; the first of a
+  /// machine gives a host for the agent.
+  void connect(std::unique_ptr<fabric::Link> link, std::unique_ptr<board::Host> agents_host);
 
   board::Roster& roster() { return roster_; }
   board::Host& host() { return *host_; }
@@ -91,6 +90,7 @@ class WorldState {
   pid_t process_;
   Duration timeout_;
   std::uint64_t next_offset_;
+  std::unique_ptr<fabric::Link> link_;
   std::unique_ptr<board::Agency> agency_;
   std::unique_ptr<Agent> agent_;
   std::shared_ptr<Region> messenger_region_;

@@ -22,9 +22,9 @@ class WorldTask final : public Agent::Task {
  private:
   /// What a machine's ranks propose.
   struct Line {
-    int here = 0;     ///< How many ranks it has left; 0: it proposes nothing.
-    int rank = -1;    ///< Who proposes, by its number in the world …
-    int other = -1;   ///< … and who of the same machine proposes something else, if any.
+    int here = 0;    ///< How many ranks it has left; 0: it proposes nothing.
+    int rank = -1;   ///< Who proposes, by its number in the world …
+    int other = -1;  ///< … and who of the same machine proposes something else, if any.
     board::Proposal words{};
     board::Proposal other_words{};
   };

@@ -47,7 +47,7 @@ MachinesPlan MachinesPlan::random(std::uint64_t seed, int most_machines, int mos
 
 std::string MachinesPlan::text() const {
   std::string machines;
-  for (const int machine : machine_of) machines += " " + std::to_string(machine);
+  for (const int machine : machine_of) machines.append(" ").append(std::to_string(machine));
   return to_string(trigger) + ", window " + std::to_string(window) + ", grace " +
          std::to_string(grace.count()) + " ns, " + std::to_string(steps) +
          (departures ? " steps with departures" : " steps") + ", machines of the ranks:" + machines;

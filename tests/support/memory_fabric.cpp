@@ -37,7 +37,7 @@ struct Hub {
   const int machines;
   std::mutex mutex;
   std::vector<std::deque<Bytes>> boxes;
-  std::map<std::pair<int, int>, Table> tables;  ///< By channel and number.
+  std::map<std::pair<int, int>, Table> tables;                          ///< By channel and number.
   std::map<std::tuple<int, int, int, int>, std::deque<Bytes>> parcels;  ///< Channel, from, to, tag.
 };
 
@@ -81,9 +81,8 @@ class MemoryChannel final : public Channel {
   }
   std::unique_ptr<Operation> reduce(const void* mine, void* result, std::size_t elements,
                                     DataType type, Combine how) override {
-    return meet(copy_of(mine, elements * size_of(type)), [=](std::vector<Bytes>& brought) {
-      combine(brought, type, how, result);
-    });
+    return meet(copy_of(mine, elements * size_of(type)),
+                [=](std::vector<Bytes>& brought) { combine(brought, type, how, result); });
   }
   std::unique_ptr<Operation> send(int machine, int tag, const void* values,
                                   std::size_t bytes) override {
@@ -156,6 +155,20 @@ class MemoryFabric final : public fabric::Fabric {
   int opened_ = 0;
 };
 
+class MemoryLink final : public fabric::Link {
+ public:
+  MemoryLink(fabric::Place place, std::unique_ptr<fabric::Fabric> fabric)
+      : place_(std::move(place)), fabric_(std::move(fabric)) {}
+
+  const fabric::Place& place() const override { return place_; }
+  std::string from_first(const std::string& text) override { return text; }
+  std::unique_ptr<fabric::Fabric> fabric() override { return std::move(fabric_); }
+
+ private:
+  fabric::Place place_;
+  std::unique_ptr<fabric::Fabric> fabric_;
+};
+
 }  // namespace
 
 std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines) {
@@ -202,11 +215,10 @@ std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt
     const int machine = place.machine_of[rank];
     auto state = std::make_shared<detail::WorldState>(segments[machine], seated[machine]++,
                                                       board::make_thread_host());
-    if (machines > 1) {
-      place.rank = rank;
-      place.machine = machine;
-      state->connect(place, std::move(fabrics[machine]), board::make_thread_host());
-    }
+    place.rank = rank;
+    place.machine = machine;
+    state->connect(std::make_unique<MemoryLink>(place, std::move(fabrics[machine])),
+                   board::make_thread_host());
     worlds.emplace_back(std::move(state));
   }
   return worlds;

@@ -1,5 +1,5 @@
-// A fabric between machines that are threads of one process: a post box for each pair, and tables on
-// which the machines of a channel put what they bring to an operation.
+// A fabric between machines that are threads of one process: a post box for each pair, and tables
+// on which the machines of a channel put what they bring to an operation.
 #pragma once
 
 #include <memory>

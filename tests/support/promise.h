@@ -37,8 +37,7 @@ class Promise : public ::testing::TestWithParam<std::tuple<Crew, int, const char
 
   static std::string name(const ::testing::TestParamInfo<ParamType>& info) {
     const auto& [crew, ranks, trigger] = info.param;
-    return std::to_string(ranks) + kCrewNames[static_cast<int>(crew)] + "_" +
-           trigger;
+    return std::to_string(ranks) + kCrewNames[static_cast<int>(crew)] + "_" + trigger;
   }
 
  public:
