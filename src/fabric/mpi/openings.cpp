@@ -12,10 +12,9 @@ Openings::Openings(const Communicator& agents)
 
 Openings::~Openings() {
   if (phase_ == Phase::resting) return;
-  // Nobody waits any more for what is under way, and MPI may still write to its memory.
+  // Nobody waits any more for what is under way, and MPI may still write to its memory: it stays.
   agents_.abandon();
-  static auto* remains = new std::vector<std::unique_ptr<Memory>>;
-  remains->push_back(std::move(memory_));
+  static_cast<void>(memory_.release());
 }
 
 std::shared_ptr<Openings::Order> Openings::add(std::unique_ptr<Channel>& into) {
