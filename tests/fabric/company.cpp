@@ -10,7 +10,10 @@
 namespace syncopate::testing {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kPatience{120};
+/// Asked this often without a break, then less often: there are more ranks than cores.
+constexpr int kEager = 200;
+constexpr std::chrono::microseconds kBreak{50};
 
 std::unique_ptr<fabric::Link> the_link;
 std::unique_ptr<fabric::Fabric> the_fabric;
@@ -56,11 +59,15 @@ fabric::Fabric* company_fabric() { return the_fabric.get(); }
 
 void wait_until(const std::function<bool()>& condition, const char* what) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
+  for (int asked = 0; !condition(); ++asked) {
     if (std::chrono::steady_clock::now() > deadline) {
       FAIL() << "machine " << machine() << " waited in vain for " << what;
     }
-    std::this_thread::yield();
+    if (asked < kEager) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kBreak);
+    }
   }
 }
 

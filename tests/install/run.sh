@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs a build tree under a temporary prefix and moves it, builds main.cpp outside the tree
-# with find_package and with pkg-config, and runs both alone and under `syncopate run`.
+# with find_package and with pkg-config, and runs both alone and under `syncopate run`. The plug-ins
+# for MPI are loaded from there as well.
 #
 # Usage: run.sh BUILD_DIRECTORY    (CXX names the compiler; default c++)
 set -euo pipefail
@@ -46,5 +47,20 @@ for program in by-cmake/uses_syncopate ./by-pkg-config; do
     [[ $(grep -c "rank $rank of 3: sum 6, 3 contributors" <<<"$output") == 1 ]] ||
       fail "$program under 'syncopate run -n 3' printed: $output"
   done
+done
+# The plug-ins are found from where they were moved to, by a program in bin/.
+for kind in openmpi mpich; do
+  plugin=$(find "$prefix" -name "syncopate_$kind.so")
+  if [[ -z $plugin || ! -x $build/bin/fabric_probe ]] || ! command -v mpirun.$kind >/dev/null; then
+    continue
+  fi
+  cp "$build/bin/fabric_probe" "$prefix/bin/"
+  run=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "mpirun.$kind" -n 2)
+  [[ $kind == mpich ]] || run+=(--oversubscribe)
+  output=$("${run[@]}" "$prefix/bin/fabric_probe") || fail "under mpirun.$kind: $output"
+  [[ $output == *"rank 1 of 2 on"* ]] || fail "under mpirun.$kind the probe printed: $output"
+  rm "$plugin"
+  ! "${run[@]}" "$prefix/bin/fabric_probe" >without 2>/dev/null ||
+    fail "the installed plug-in for $kind is not the one that was used"
 done
 echo "installed, found by find_package and by pkg-config, and ran with 1 and 3 ranks"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fabric/fabric.h"
-#include "fabric/mpi/communicator.h"
+#include "fabric/mpi/line.h"
 
 namespace syncopate::fabric::mpi {
 
@@ -18,8 +18,11 @@ inline constexpr const char* kPieceVariable = "SYNCOPATE_PIECE";
 
 class MpiChannel : public Channel {
  public:
-  /// The communicator is the fabric's, too: it is freed when both are gone.
-  MpiChannel(std::shared_ptr<Communicator> communicator, std::size_t longest_piece);
+  /// The line is the fabric's, too: its communicator is freed when all are gone that use it.
+  MpiChannel(std::shared_ptr<Line> line, std::size_t longest_piece);
+  ~MpiChannel() override;
+  MpiChannel(const MpiChannel&) = delete;
+  MpiChannel& operator=(const MpiChannel&) = delete;
 
   std::unique_ptr<Operation> gather(const void* mine, std::size_t bytes, void* all) override;
   std::unique_ptr<Operation> reduce(const void* mine, void* result, std::size_t elements,
@@ -30,7 +33,7 @@ class MpiChannel : public Channel {
                                      std::size_t bytes) override;
 
  private:
-  std::shared_ptr<Communicator> communicator_;
+  std::shared_ptr<Line> line_;
   std::size_t longest_piece_;
 };
 

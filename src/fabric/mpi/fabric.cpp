@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "fabric/mpi/channel.h"
-
 namespace syncopate::fabric::mpi {
 namespace {
 
@@ -26,41 +24,6 @@ class Opening : public Operation {
 };
 
 }  // namespace
-
-Openings::Openings(const Communicator& agents)
-    : agents_(agents.duplicate()), longest_piece_(longest_piece()) {}
-
-Openings::~Openings() {
-  if (begun_) agents_.abandon();
-}
-
-std::shared_ptr<Openings::Order> Openings::add(std::unique_ptr<Channel>& into) {
-  auto order = std::make_shared<Order>();
-  order->into = &into;
-  waiting_.push_back(order);
-  advance();
-  return order;
-}
-
-void Openings::advance() {
-  while (!waiting_.empty()) {
-    if (!begun_) {
-      check(MPI_Comm_idup(agents_.handle(), &fresh_, &request_), "MPI_Comm_idup");
-      begun_ = true;
-    }
-    int complete = 0;
-    check(MPI_Test(&request_, &complete, MPI_STATUS_IGNORE), "MPI_Test");
-    if (complete == 0) return;
-    begun_ = false;
-    all_.push_back(std::make_shared<Communicator>(fresh_));
-    Order& order = *waiting_.front();
-    if (order.into != nullptr) {
-      *order.into = std::make_unique<MpiChannel>(all_.back(), longest_piece_);
-    }
-    order.done = true;
-    waiting_.pop_front();
-  }
-}
 
 MpiFabric::MpiFabric(const Communicator& agents)
     : openings_(std::make_shared<Openings>(agents)), messages_(agents) {}

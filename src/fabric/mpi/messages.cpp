@@ -92,7 +92,7 @@ void Messages::abandon() {
     std::array<Incoming, kBuffers> incoming;
     std::vector<Outgoing> outgoing;
   };
-  static std::vector<Remains>* all = new std::vector<Remains>;
+  static auto* all = new std::vector<Remains>;
   all->push_back({std::move(incoming_), std::move(outgoing_)});
   communicator_.abandon();
 }

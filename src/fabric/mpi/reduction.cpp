@@ -10,7 +10,7 @@ namespace {
 
 using Add = void (*)(const std::uint16_t* other, std::uint16_t* sum, std::size_t elements);
 
-template <Add add>
+template <Add add>  // NOLINTNEXTLINE(readability-non-const-parameter): the signature is MPI's.
 void combine_sixteen_bits(void* other, void* sum, int* elements, MPI_Datatype*) {
   add(static_cast<const std::uint16_t*>(other), static_cast<std::uint16_t*>(sum), *elements);
 }
