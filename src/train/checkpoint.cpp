@@ -77,7 +77,7 @@ ino_t write_file(const fs::path& path, const std::string& bytes) {
   return file_at(path);
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& reason) {
+[[noreturn]] void cannot_read(const fs::path& file, const std::string& reason) {
   // The first line says it; the rest is for those who work on libtorch.
   throw Error(
       ErrorCode::environment,
@@ -190,9 +190,9 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
     if (missing) make_stand_in(snapshot);
     return snapshot;
   } catch (const c10::Error& error) {
-    refuse(file, error.what_without_backtrace());
+    cannot_read(file, error.what_without_backtrace());
   } catch (const std::exception& error) {
-    refuse(file, error.what());
+    cannot_read(file, error.what());
   }
 }
 

@@ -13,6 +13,7 @@
 #include "syncopate/strategy.h"
 #include "train/checkpoint.h"
 #include "train/optimizers.h"
+#include "train/refusal.h"
 #include "train/weather.h"
 #include "train/workload.h"
 
@@ -86,9 +87,6 @@ Finished start(const fs::path& directory, const Config& config, const JobOptions
 
 void check(const Config& config) {
   const Workload& chosen = workload(config.workload);
-  const auto refuse = [](const std::string& what, const std::string& allowed) {
-    throw Error(ErrorCode::invalid_argument, what, allowed);
-  };
   check_strategy(config.strategy, config.ranks);
   check_optimizer(config);
   if (config.batch < 1) refuse(fmt::format("the batch is {}", config.batch), "Give 1 or more");
