@@ -10,7 +10,7 @@
 namespace syncopate::cli {
 namespace {
 
-constexpr const char* kExplanation =
+constexpr const char* kHowToWriteOne =
     R"(A strategy is written name[:value...][:key=value...], for example wagma:4:10 or
 eager-solo:window=16:anticipate=off; a list of them is separated by commas.)";
 
@@ -30,14 +30,14 @@ void list() {
     }
     fmt::print("\n");
   }
-  fmt::print("{}\n", kExplanation);
+  fmt::print("{}\n", kHowToWriteOne);
 }
 
 }  // namespace
 
 void add_strategies(CLI::App& program) {
   program.add_subcommand("strategies", "List the strategies, with their parameters and papers")
-      ->footer(kExplanation)
+      ->footer(kHowToWriteOne)
       ->callback(list);
 }
 

@@ -30,7 +30,7 @@ TEST(TrainEnds, ControlCLeavesACheckpointToGoOnFrom) {
   EXPECT_TRUE(has(program.out(), "go on with: syncopate train --resume")) << program.out();
   const fs::path latest = folder.path() / "latest";
   EXPECT_TRUE(json_of(latest / "result.json").at("interrupted"));
-  EXPECT_TRUE(torch::equal(saved_weights(latest, 0), saved_weights(latest, 1)));
+  EXPECT_EQ(saved_weights(latest, 0), saved_weights(latest, 1));
   expect_to_go_on(latest);
 }
 
@@ -101,7 +101,7 @@ TEST(TrainEnds, AFullDiskIsReportedAndTheOldCheckpointIsIntact) {
   EXPECT_TRUE(has(ended.err, "No space left on device")) << ended.err;
   EXPECT_TRUE(has(ended.err, "the checkpoint before this one is unharmed")) << ended.err;
   const fs::path latest = folder.path() / "latest";
-  EXPECT_TRUE(torch::equal(saved_weights(latest, 0), saved_weights(latest, 1)));
+  EXPECT_EQ(saved_weights(latest, 0), saved_weights(latest, 1));
   EXPECT_FALSE(fs::exists(latest / "checkpoint.new"));
 }
 

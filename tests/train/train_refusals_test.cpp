@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 TEST(Refusal, CudaWhereThereIsNone) {
-  if (torch::cuda::is_available()) GTEST_SKIP() << "there is a CUDA device";
+  if (has_cuda()) GTEST_SKIP() << "there is a CUDA device";
   const TemporaryFolder folder;
   const fs::path runs = folder.path() / "runs";
   expect_one_sentence(run(training(runs, {"-n", "2", "--device", "cuda"})), "no CUDA device");
