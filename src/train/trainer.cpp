@@ -211,10 +211,8 @@ void Trainer::after_exchanges() {
 
 void Trainer::evaluate() {
   evaluations_.push_back(evaluator_.evaluate(seconds(watch_.elapsed()), course_.samples()));
-  const Evaluation& last = evaluations_.back();
-  const Until& until = config_.until;
-  if (until.kind == Until::Kind::accuracy && last.accuracy >= until.amount) course_.stop();
-  if (until.kind == Until::Kind::loss && last.loss <= until.amount) course_.stop();
+  const double epoch = double(task_->train_samples());
+  if (has_ended(config_.until, epoch, {.judged = evaluations_.back()})) course_.stop();
   show_progress(true);
 }
 

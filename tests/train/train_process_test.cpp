@@ -85,16 +85,13 @@ TEST(TrainProgram, SyncResumedIsBitIdenticalToSyncWithoutAPause) {
   }
 }
 
-TEST(TrainProgram, ResumedAtItsEndDoesNothingMore) {
+TEST(TrainProgram, AdamHasARateOfItsOwn) {
   const TemporaryFolder folder;
-  ASSERT_EQ(run(training(folder.path(), {"-n", "2", "--until", "rounds:5"})).code, 0);
-  const fs::path latest = folder.path() / "latest";
-  const auto before = json_of(latest / "result.json");
-  const Ended ended = run(command("train", {"--resume", latest}));
+  const Ended ended = run(command("train", {"-w", "hyperplane", "-n", "1", "--runs", folder.path(),
+                                            "--optimizer", "adam", "--until", "rounds:2"}));
   ASSERT_EQ(ended.code, 0) << ended.err;
-  const auto after = json_of(latest / "result.json");
-  EXPECT_EQ(after.at("rounds"), 5);
-  EXPECT_EQ(after.at("loss"), before.at("loss"));
+  EXPECT_TRUE(has(ended.out, "adam at rate 0.001,")) << ended.out;
+  EXPECT_EQ(json_of(folder.path() / "latest" / "config.json").at("rate"), 0.001);
 }
 
 TEST(TrainProgram, EndedByItsLossHasACheckpointToo) {
@@ -113,6 +110,7 @@ TEST(CompareProgram, GivesARowWithAllFiguresForEachStrategy) {
       "compare", {"-w", "hyperplane", "-s", "sync,eager-solo", "-n", "2", "--batch", "4", "--rate",
                   "0.0001", "--until", "samples:160", "--runs", folder.path(), "--json", file}));
   ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_FALSE(fs::exists(folder.path() / "latest")) << "there is nothing to resume";
   EXPECT_TRUE(has(ended.out, "speed-up")) << ended.out;
   EXPECT_TRUE(has(ended.out, "Waiting for everyone, sync stood still")) << ended.out;
 

@@ -108,7 +108,11 @@ void add_train(CLI::App& program, int& exit_code) {
     const train::JobOptions options = read_job_options(*typed);
     const train::Config config = *resume ? resumed(*typed, *strategy, **resume)
                                          : read_settings(*typed, strategy->value_or("sync"));
-    train::check(config);
+    if (*resume) {
+      train::check_resumed(**resume, config);
+    } else {
+      train::check(config);
+    }
     fmt::print("{}\n", describe(config));
     std::fflush(stdout);
     const train::Finished finished =
