@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFolder = "checkpoint";
 
+fs::path part(const fs::path& folder, int rank) { return folder / fmt::format("rank-{}.pt", rank); }
+
 torch::Tensor tensor_of(const std::vector<float>& values) {
   return torch::tensor(values, torch::kFloat32);
 }
@@ -77,12 +79,30 @@ ino_t write_file(const fs::path& path, const std::string& bytes) {
   return file_at(path);
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& reason) {
+[[noreturn]] void cannot_read(const fs::path& file, const std::string& reason) {
   // The first line says it; the rest is for those who work on libtorch.
   throw Error(
       ErrorCode::environment,
       fmt::format("{} cannot be read: {}", file.string(), reason.substr(0, reason.find('\n'))),
       "The file is damaged, or of another version: start the run anew");
+}
+
+/// Whatever libtorch or the parser throws on the way becomes one sentence about the file.
+template <typename Read>
+auto reading(const fs::path& file, const Read& read) {
+  try {
+    return read();
+  } catch (const c10::Error& error) {
+    cannot_read(file, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    cannot_read(file, error.what());
+  }
+}
+
+nlohmann::json head_of(torch::serialize::InputArchive& archive) {
+  c10::IValue text;
+  archive.read("head", text);
+  return nlohmann::json::parse(text.toStringRef());
 }
 
 /// So that a name is on the disk too, not only what is in the file.
@@ -124,10 +144,6 @@ void make_stand_in(Snapshot& snapshot) {
 Checkpoints::Checkpoints(const World& world, Together& together, fs::path run)
     : world_(world), together_(together), folder_(std::move(run) / kFolder) {}
 
-fs::path Checkpoints::part(const fs::path& folder, int rank) const {
-  return folder / fmt::format("rank-{}.pt", rank);
-}
-
 void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
   const fs::path fresh = folder_.string() + ".new";
   const auto check = [&](const Together::Failure& failure) {
@@ -163,7 +179,7 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
     throw Error(ErrorCode::environment, fmt::format("there is no {}", file.string()),
                 "Resume a run that has saved a checkpoint, with as many ranks as it had");
   }
-  try {
+  return reading(file, [&] {
     torch::serialize::InputArchive archive;
     archive.load_from(file.string());
     const auto read = [&](const std::string& name) {
@@ -171,9 +187,7 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
       archive.read(name, tensor, true);
       return tensor;
     };
-    c10::IValue text;
-    archive.read("head", text);
-    const auto head = nlohmann::json::parse(text.toStringRef());
+    const nlohmann::json head = head_of(archive);
     Snapshot snapshot{.weights = vector_of(read("weights"))};
     head.at("numbers").get_to(snapshot.numbers);
     head.at("strategy").get_to(snapshot.strategy.numbers);
@@ -189,13 +203,30 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
     optimizer.load(state);
     if (missing) make_stand_in(snapshot);
     return snapshot;
-  } catch (const c10::Error& error) {
-    refuse(file, error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    refuse(file, error.what());
-  }
+  });
 }
 
 bool has_checkpoint(const fs::path& run) { return fs::exists(run / kFolder); }
+
+Position saved_position(const fs::path& run, int ranks) {
+  Position position;
+  // Ranks agree about rounds; the clock that was ahead is the one that may have ended the run.
+  for (int rank = 0; rank < ranks; ++rank) {
+    const fs::path file = part(run / kFolder, rank);
+    if (!fs::exists(file)) continue;  // It had died.
+    reading(file, [&] {
+      torch::serialize::InputArchive archive;
+      archive.load_from(file.string());
+      const nlohmann::json head = head_of(archive);
+      const auto& numbers = head.at("numbers");
+      position.samples = numbers.at("samples");
+      position.rounds = numbers.at("exchanges");
+      position.seconds = std::max(position.seconds, numbers.at("seconds").get<double>());
+      const auto evaluations = head.at("evaluations").get<std::vector<Evaluation>>();
+      if (!evaluations.empty()) position.judged = evaluations.back();
+    });
+  }
+  return position;
+}
 
 }  // namespace syncopate::train

@@ -13,6 +13,7 @@
 
 #include "syncopate/strategy.h"
 #include "syncopate/world.h"
+#include "train/course.h"
 #include "train/result.h"
 #include "train/together.h"
 
@@ -41,8 +42,6 @@ class Checkpoints {
   Snapshot load(torch::optim::Optimizer& optimizer) const;
 
  private:
-  std::filesystem::path part(const std::filesystem::path& folder, int rank) const;
-
   World world_;
   Together& together_;
   std::filesystem::path folder_;
@@ -50,5 +49,7 @@ class Checkpoints {
 
 /// Whether there is a checkpoint to resume from.
 bool has_checkpoint(const std::filesystem::path& run);
+/// How far the run had come when it was saved. Throws Error if that cannot be read.
+Position saved_position(const std::filesystem::path& run, int ranks);
 
 }  // namespace syncopate::train

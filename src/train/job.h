@@ -28,6 +28,8 @@ struct Finished {
 
 /// Checks everything that can be known before ranks run: throws Error.
 void check(const Config& config);
+/// The same, and that the run in `directory` can go on and is not at its end.
+void check_resumed(const std::filesystem::path& directory, const Config& config);
 
 /// Runs `config` in a directory of its own: RUNS/<time>-<workload>-<strategy>.
 Finished run_job(const Config& config, const JobOptions& options);

@@ -17,7 +17,7 @@
 namespace syncopate::cli {
 namespace {
 
-constexpr const char* kExplanation = R"(Examples:
+constexpr const char* kHowTrainWorks = R"(Examples:
   syncopate train --workload hyperplane --strategy eager-solo -n 8 --imbalance random:1x20ms
   syncopate train --workload fashion --strategy wagma:4:10 --until accuracy:88
   syncopate train --resume runs/latest --until epochs:6
@@ -103,12 +103,16 @@ void add_train(CLI::App& program, int& exit_code) {
   command->add_option("--resume", *resume, "Go on with the run in this directory")
       ->type_name("RUN");
   add_settings(*command, *typed);
-  command->footer(kExplanation);
+  command->footer(kHowTrainWorks);
   command->callback([=, &exit_code] {
     const train::JobOptions options = read_job_options(*typed);
     const train::Config config = *resume ? resumed(*typed, *strategy, **resume)
                                          : read_settings(*typed, strategy->value_or("sync"));
-    train::check(config);
+    if (*resume) {
+      train::check_resumed(**resume, config);
+    } else {
+      train::check(config);
+    }
     fmt::print("{}\n", describe(config));
     std::fflush(stdout);
     const train::Finished finished =
