@@ -25,7 +25,7 @@ struct Snapshot {
   StrategyState strategy;
   std::map<std::string, double> numbers;  ///< The trainer's own.
   std::vector<Evaluation> evaluations;
-  bool stands_in = false;  ///< It was another rank's; this one had died.
+  int ranks = 0;  ///< Of the world that saved it.
 };
 
 class Checkpoints {
@@ -36,12 +36,14 @@ class Checkpoints {
   /// written; the old checkpoint stays as it was.
   void save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer);
 
-  /// This rank's part; if it had died, another's without what was that rank's alone. Throws
-  /// Error if there is none, or it does not fit.
+  /// This rank's part, and what it inherits of ranks that there are no more; for a rank that was
+  /// not there, another's without what was that rank's alone (inheritance.h). Throws Error if
+  /// there is none, or it does not fit.
   Snapshot load(torch::optim::Optimizer& optimizer) const;
 
  private:
-  std::filesystem::path part(const std::filesystem::path& folder, int rank) const;
+  /// `optimizer` may be null.
+  Snapshot read(int rank, torch::optim::Optimizer* optimizer) const;
 
   World world_;
   Together& together_;
