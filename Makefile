@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 JOBS := $(shell nproc)
+# Tests wait for much of their time, for deaths to be noticed and for deadlines: a few more at once.
+TESTS_AT_ONCE := $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
 PREFIX ?= /usr/local
 BENCHMARKS ?= allreduce partial group tax
 BENCH_FLAGS ?=
@@ -35,7 +37,7 @@ tour: build ## A one-minute tour of partial collectives with 8 ranks.
 
 .PHONY: test
 test: peers build ## Build and run all tests.
-	ctest --preset release --parallel $(JOBS)
+	ctest --preset release --parallel $(TESTS_AT_ONCE)
 
 .PHONY: bench
 bench: peers build ## Measure against MPI and Gloo; results in build/bench (BENCHMARKS, BENCH_FLAGS).
@@ -63,7 +65,7 @@ asan tsan:
 	@tools/setup required
 	$(FIXED_ADDRESSES) cmake --preset $@
 	$(FIXED_ADDRESSES) cmake --build --preset $@
-	$(FIXED_ADDRESSES) ctest --preset $@ --parallel $(JOBS)
+	$(FIXED_ADDRESSES) ctest --preset $@ --parallel $(TESTS_AT_ONCE)
 
 .PHONY: install
 install: build ## Install under PREFIX (default /usr/local).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "board/layout.h"
 
@@ -52,7 +53,7 @@ struct GroupBoard::Parts {
         reservations(layout.add(shape.buffers() * sizeof(Shared<std::uint64_t>))),
         uses(layout.add(shape.buffers() * sizeof(Shared<std::uint64_t>))),
         users(layout.add(shape.buffers() * words_for(shape.ranks) * sizeof(Shared<std::uint64_t>))),
-        chunking(Chunking::of(shape.elements, shape.type, shape.ranks / shape.groups)) {
+        chunking(Chunking::of(shape.elements, shape.type, shape.world_ranks / shape.groups)) {
     Layout one;
     one.add(shape.elements * size_of(shape.type));
     slot_bytes = one.size();
@@ -63,16 +64,16 @@ struct GroupBoard::Parts {
 int GroupShape::buffers() const {
   // A result per group and step in the window, and one for every helper that may be stopped in
   // the middle of an attempt. Memory is used by those in use.
-  return groups * (window + 1) + ranks;
+  return std::min(groups, ranks) * (window + 1) + ranks;
 }
 
 std::size_t GroupShape::bytes() const {
   const GroupBoard::Parts parts(*this);
-  return Reduction::extend(parts.layout, ranks, buffers(), parts.chunking, type).size();
+  return Reduction::extend(parts.layout, world_ranks, buffers(), parts.chunking, type).size();
 }
 
 std::size_t GroupShape::smallest_bytes() const {
-  return (2 * ranks + groups) * elements * size_of(type);
+  return (2 * ranks + std::min(groups, ranks)) * elements * size_of(type);
 }
 
 GroupBoard::GroupBoard(std::byte* memory, const GroupShape& shape, Roster& roster, Host& host)
@@ -94,8 +95,8 @@ GroupBoard::GroupBoard(std::byte* memory, const GroupShape& shape, const Parts& 
       slots_(memory + parts.slots),
       slot_bytes_(parts.slot_bytes),
       reduction_(memory, parts.layout, shape.buffers(), parts.chunking, shape.type, roster),
-      contributors_(words_for(shape.ranks)),
-      nobody_(words_for(shape.ranks)) {
+      contributors_(words_for(shape.world_ranks)),
+      nobody_(words_for(shape.world_ranks)) {
   terms_.reserve(shape.ranks);
 }
 
@@ -131,12 +132,13 @@ int GroupBoard::published_slot(int rank) const {
   return Publication::unpack(lines_[rank].publication.load()).slot;
 }
 
-void GroupBoard::release_through(RoundNumber step_number) {
+bool GroupBoard::release_through(RoundNumber step_number) {
   step(Step::release);
   lines_[roster_.rank()].seen.store(step_number);
-  if (hot_->blocked.load() == 0) return;
+  if (hot_->blocked.load() == 0) return false;
   hot_->blocked.store(0);
   hot_->event.signal(host_);
+  return true;
 }
 
 void GroupBoard::leave() {
@@ -146,10 +148,13 @@ void GroupBoard::leave() {
 }
 
 RoundNumber GroupBoard::slowest() {
-  RoundNumber minimum = lines_[roster_.rank()].seen.load();
+  constexpr RoundNumber kNobody = std::numeric_limits<RoundNumber>::max();
+  RoundNumber minimum = kNobody;
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (counts(rank)) minimum = std::min(minimum, lines_[rank].seen.load());
   }
+  if (minimum == kNobody) return slowest_;
+  if (shape_.across()) minimum = std::min(minimum, hot_->elsewhere.load());
   slowest_ = std::max(slowest_, minimum);
   return slowest_;
 }
@@ -283,7 +288,8 @@ Reduction::Outcome GroupBoard::help(const Gathering& where) {
     const auto word = MemberWord::unpack(member_word(where.step, rank).load());
     if (word.round != where.step) return Reduction::Outcome::over;
     if (word.phase != Phase::confirmed) continue;
-    contributors_[rank / 64] |= std::uint64_t{1} << (rank % 64);
+    const int number = roster_.number(rank);
+    contributors_[number / 64] |= std::uint64_t{1} << (number % 64);
     header.weight += 1;
     header.staleness = std::max<std::uint64_t>(header.staleness, word.lag);
     terms_.push_back({.values = slot_values(rank, word.slot), .weight = 1});

@@ -32,13 +32,15 @@ namespace syncopate::board {
 struct GroupShape {
   std::size_t elements = 0;
   DataType type = DataType::float32;
-  int ranks = 1;
-  int groups = 1;  ///< The most groups in one step.
+  int ranks = 1;        ///< Of this machine.
+  int world_ranks = 1;  ///< Of all machines.
+  int groups = 1;       ///< The most groups in one step.
   int window = 8;
 
   std::size_t bytes() const;
   std::size_t smallest_bytes() const;
   int buffers() const;
+  bool across() const { return world_ranks != ranks; }
   /// Steps whose records exist at once.
   int depth() const { return window + 2; }
 };
@@ -47,8 +49,11 @@ struct GroupShape {
 struct Gathering {
   RoundNumber step = 0;
   int group = 0;
-  std::span<const int> members;  ///< In increasing order.
+  std::span<const int> members;  ///< In increasing order, counted within the machine.
 };
+
+/// In a world of several machines this runs the rounds of groups that are on one; those of others
+/// are run by the agents, through the MachineGroupBoard.
 
 class GroupBoard {
  public:
@@ -62,11 +67,17 @@ class GroupBoard {
   void* slot(int index) const { return slot_values(roster_.rank(), index); }
   /// Makes `slot` this rank's newest weights, those of `step`.
   void publish(int slot, RoundNumber step);
+  /// Says that this rank waits for the mean of a step.
+  void set_waiting(RoundNumber step) { lines_[roster_.rank()].waiting.store(step); }
+  bool waits(int rank, RoundNumber step) const { return lines_[rank].waiting.load() == step; }
+  void note_step_time(Duration time) { lines_[roster_.rank()].step_time.note(time.count()); }
+  Duration step_time(int rank) const { return Duration(lines_[rank].step_time.peek()); }
   RoundNumber published_step(int rank) const;
   int published_slot(int rank) const;
 
   RoundNumber seen(int rank) const { return lines_[rank].seen.load(); }
-  void release_through(RoundNumber step);
+  /// Returns whether somebody had waited for others to catch up.
+  bool release_through(RoundNumber step);
   void leave();
   /// Whether rounds use this rank's weights.
   bool counts(int rank) const { return left_[rank].load() == 0 && roster_.expected(rank); }
@@ -93,9 +104,10 @@ class GroupBoard {
   Event& progress_event() { return hot_->event; }
   void set_blocked() { hot_->blocked.store(1); }
 
- private:
+ protected:
   struct alignas(64) Hot {
     Event event;
+    Shared<RoundNumber> elsewhere;    ///< What every rank of the other machines has seen.
     Shared<std::uint32_t> blocked;    ///< Somebody waits for others to catch up.
     Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
   };
@@ -108,6 +120,8 @@ class GroupBoard {
   struct alignas(64) Line {  ///< One per rank.
     Shared<RoundNumber> seen;
     Shared<std::uint64_t> publication;  ///< Step and slot.
+    Shared<RoundNumber> waiting;        ///< The step whose mean it waits for, for the agent.
+    Shared<std::int64_t> step_time;     ///< Typical, for grace in proportion to it.
   };
   struct Parts;
   friend struct GroupShape;

@@ -15,7 +15,7 @@ namespace syncopate::cli {
 
 namespace {
 
-constexpr const char* kExplanation = R"(Use: syncopate run -n N [OPTIONS] -- COMMAND [ARGUMENT...]
+constexpr const char* kHowRunWorks = R"(Use: syncopate run -n N [OPTIONS] -- COMMAND [ARGUMENT...]
 
 Example:
   syncopate run -n 8 -- python train.py --epochs 3
@@ -101,7 +101,7 @@ void add_run(CLI::App& program, const std::vector<std::string>& command, int& ex
                 "Go on with the others when a rank fails; code 0 if any rank ends with 0");
   run->add_flag("--no-prefix", typed->no_prefix,
                 "Let the ranks write to the terminal themselves, without [rank] before each line");
-  run->footer(kExplanation);
+  run->footer(kHowRunWorks);
   run->allow_extras();
   run->callback([run, typed, &command, &exit_code] {
     refuse_rest(run->remaining());

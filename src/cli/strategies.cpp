@@ -4,27 +4,23 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "strategy/specification.h"
 #include "syncopate/strategy.h"
 
 namespace syncopate::cli {
 namespace {
 
-constexpr const char* kExplanation =
+constexpr const char* kHowToWriteOne =
     R"(A strategy is written name[:value...][:key=value...], for example wagma:4:10 or
 eager-solo:window=16:anticipate=off; a list of them is separated by commas.)";
 
-std::string form(const StrategyDescription& strategy) {
-  std::string text = strategy.name;
-  for (const auto& parameter : strategy.parameters) {
-    if (!parameter.by_place) continue;
-    text += parameter.standard.empty() ? ":" + parameter.name : "[:" + parameter.name + "]";
-  }
-  return text;
-}
+using strategy::form;
+using strategy::Keys;
 
 void list() {
   for (const StrategyDescription& strategy : strategies()) {
-    fmt::print("{}\n    {}\n    {}\n", form(strategy), strategy.summary, strategy.paper);
+    fmt::print("{}\n    {}\n    {}\n", form(strategy, Keys::left_out), strategy.summary,
+               strategy.paper);
     for (const auto& parameter : strategy.parameters) {
       const std::string standard =
           parameter.standard.empty() ? "must be given" : parameter.standard + " if not given";
@@ -34,14 +30,14 @@ void list() {
     }
     fmt::print("\n");
   }
-  fmt::print("{}\n", kExplanation);
+  fmt::print("{}\n", kHowToWriteOne);
 }
 
 }  // namespace
 
 void add_strategies(CLI::App& program) {
   program.add_subcommand("strategies", "List the strategies, with their parameters and papers")
-      ->footer(kExplanation)
+      ->footer(kHowToWriteOne)
       ->callback(list);
 }
 

@@ -20,6 +20,8 @@ constexpr Time kSecond = 1'000 * kMillisecond;
 constexpr Time kLookAfterRanksEvery = 20 * kMillisecond;
 /// From here on whoever waits makes sure that the other machines answer.
 constexpr Time kPingEvery = kSecond;
+/// How often ranks that wait are told for whom, for their messages.
+constexpr Time kNoteAwaitedEvery = 100 * kMillisecond;
 /// How long the agent looks for messages without sleeping, after something has happened and while
 /// somebody waits.
 constexpr Time kAwakeOnFreeCores = 5 * kMillisecond;
@@ -42,6 +44,7 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       agency_(control_->data() + WorldState::agency_offset(), roster_, *host_),
       timeout_(timeout.count()),
       crowded_(roster_.ranks() + 1 > roster_.cores()),
+      known_dead_(roster_.ranks()),
       heard_(place.machines()) {
   makers_.push_back([](Means means) { return std::make_unique<WorldTask>(std::move(means)); });
   thread_ = std::thread([this] { run(); });
@@ -91,6 +94,7 @@ void Agent::run() {
       urgent_since_ = urgent ? std::min(urgent_since_, now) : kNever;
       look_after_ranks(now);
       look_after_machines(now);
+      note_awaited(now);
       if (!over()) pause(calls, again_at);
     }
   } catch (const std::exception& error) {
@@ -158,6 +162,9 @@ void Agent::receive(Time now) {
         break;
       case Kind::pong:
         break;
+      case Kind::dead:
+        agency_.note_dead(unpacker.take<int>());
+        break;
       case Kind::failure: {
         const auto words = unpacker.rest();
         failed_ = true;
@@ -173,6 +180,14 @@ void Agent::look_after_ranks(Time now) {
   if (now < ranks_seen_at_ + kLookAfterRanksEvery) return;
   ranks_seen_at_ = now;
   roster_.look_after();
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    if (known_dead_[rank] || !roster_.dead(rank)) continue;
+    known_dead_[rank] = true;
+    for (int machine = 0; machine < place_.machines(); ++machine) {
+      if (machine == place_.machine) continue;
+      fabric_->send(machine, fabric::Packer().put(Kind::dead).put(roster_.number(rank)).bytes());
+    }
+  }
 }
 
 void Agent::look_after_machines(Time now) {
@@ -180,10 +195,6 @@ void Agent::look_after_machines(Time now) {
   if (now < pinged_at_ + kPingEvery) return;
   const bool first = pinged_at_ < urgent_since_;
   pinged_at_ = now;
-  RankSet awaited(place_.ranks());
-  for (const auto& [number, task] : tasks_) {
-    for (const int rank : task->awaited().list()) awaited.insert(rank);
-  }
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
     // Nothing was expected of it before now.
@@ -195,12 +206,25 @@ void Agent::look_after_machines(Time now) {
                   "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
                   "seconds); training can go on from its last checkpoint");
     }
-    if (silent_for >= 2 * kPingEvery) {
-      for (int rank = 0; rank < place_.ranks(); ++rank) {
-        if (place_.machine_of[rank] == machine) awaited.insert(rank);
-      }
-    }
     fabric_->send(machine, fabric::Packer().put(Kind::ping).bytes());
+  }
+}
+
+void Agent::note_awaited(Time now) {
+  if (urgent_since_ == kNever || now < urgent_since_ + kNoteAwaitedEvery ||
+      now < awaited_at_ + kNoteAwaitedEvery) {
+    return;
+  }
+  awaited_at_ = now;
+  RankSet awaited(place_.ranks());
+  for (const auto& [number, task] : tasks_) {
+    for (const int rank : task->awaited().list()) awaited.insert(rank);
+  }
+  // A machine that does not answer cannot say which of its ranks are missing.
+  for (int rank = 0; rank < place_.ranks(); ++rank) {
+    const int machine = place_.machine_of[rank];
+    if (machine == place_.machine || pinged_at_ < urgent_since_) continue;
+    if (now - heard_[machine] >= 2 * kPingEvery) awaited.insert(rank);
   }
   agency_.note_awaited(awaited);
 }

@@ -67,7 +67,7 @@ class Agent {
   void set_timeout(Duration timeout) { timeout_ = timeout.count(); }
 
  private:
-  enum class Kind : std::uint8_t { task, ping, pong, failure };
+  enum class Kind : std::uint8_t { task, ping, pong, dead, failure };
 
   void run();
   bool over() const;
@@ -77,6 +77,7 @@ class Agent {
   void post(std::uint64_t task, int machine, std::span<const std::byte> message);
   void look_after_ranks(Time now);
   void look_after_machines(Time now);
+  void note_awaited(Time now);
   void pause(std::uint64_t calls, Time until);
   void fail(const std::string& what_happened, const std::string& what_to_do);
   std::string describe(int machine) const;
@@ -100,9 +101,11 @@ class Agent {
   std::map<std::uint64_t, std::unique_ptr<Task>> tasks_;
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 
-  std::vector<Time> heard_;  ///< When each machine last said anything.
+  std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
+  std::vector<Time> heard_;       ///< When each machine last said anything.
   Time urgent_since_ = board::kNever;
   Time pinged_at_ = 0;
+  Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.
   Time ranks_seen_at_ = 0;
   Time active_at_ = 0;         ///< When something last happened.
   std::int64_t nap_ = 50'000;  ///< The length of the next sleep.

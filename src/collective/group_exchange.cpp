@@ -32,11 +32,26 @@ GroupOptions complete(GroupOptions options, int ranks) {
   return options;
 }
 
+std::vector<int> GroupPlan::members_at(std::uint64_t step, int rank) const {
+  if (!everyone_at(step)) return schedule_.members(step - 1, rank);
+  std::vector<int> members(ranks_);
+  std::iota(members.begin(), members.end(), 0);
+  return members;
+}
+
+board::GroupShape GroupExchange::shape(std::size_t elements, DataType type,
+                                       const board::Roster& roster, const GroupOptions& options) {
+  board::GroupShape result = shape(elements, type, roster.world_ranks(), options);
+  result.ranks = roster.ranks();
+  return result;
+}
+
 board::GroupShape GroupExchange::shape(std::size_t elements, DataType type, int ranks,
                                        const GroupOptions& options) {
   return {.elements = elements,
           .type = type,
           .ranks = ranks,
+          .world_ranks = ranks,
           .groups = std::max(1, ranks / options.group_size),
           .window = options.window};
 }
@@ -44,7 +59,7 @@ board::GroupShape GroupExchange::shape(std::size_t elements, DataType type, int 
 GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                              std::byte* memory, std::size_t elements, DataType type,
                              const void* initial, const GroupOptions& options,
-                             std::shared_ptr<void> kept)
+                             std::shared_ptr<void> kept, board::Agency* agency)
     : kept_(std::move(kept)),
       roster_(roster),
       host_(host),
@@ -52,12 +67,15 @@ GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Dur
       options_(options),
       elements_(elements),
       type_(type),
-      schedule_(roster.ranks(), options.group_size, options.rotate, options.seed),
-      board_(memory, shape(elements, type, roster.ranks(), options), roster, host),
+      plan_(roster.world_ranks(), options),
+      board_(memory, shape(elements, type, roster, options), roster, host),
       lookout_(host, roster.oversubscribed()),
       helpers_(helpers_to_wake(roster, board_.results().chunking().count)),
       process_(getpid()),
+      agency_(agency),
+      seat_of_(roster.world_ranks(), -1),
       computing_since_(host.now()) {
+  for (int rank = 0; rank < roster.ranks(); ++rank) seat_of_[roster.number(rank)] = rank;
   // What a group uses for this rank until it publishes; and the same to work on.
   constexpr int kInitial = 1;
   for (const int slot : {working_, kInitial}) {
@@ -71,7 +89,20 @@ GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Dur
 }
 
 GroupExchange::~GroupExchange() {
-  if (!closed_ && getpid() == process_) board_.leave();
+  if (closed_ || getpid() != process_) return;
+  board_.leave();
+  call_agent();
+}
+
+void GroupExchange::wait_for_agent() {
+  if (!spanning_) return;
+  agency_->check();
+  board_.set_waiting(where_.step);
+  agency_->call();
+}
+
+void GroupExchange::call_agent() {
+  if (agency_ != nullptr) agency_->call();
 }
 
 void GroupExchange::check_open() const {
@@ -80,19 +111,19 @@ void GroupExchange::check_open() const {
               "Make a new one to go on");
 }
 
-bool GroupExchange::everyone_at(std::uint64_t step) const {
-  return options_.synchronise_every > 0 && step % options_.synchronise_every == 0;
-}
-
-int GroupExchange::group_at(std::uint64_t step) const {
-  return everyone_at(step) ? 0 : schedule_.group_of(step - 1, roster_.rank());
-}
-
 std::vector<int> GroupExchange::members_at(std::uint64_t step) const {
-  if (!everyone_at(step)) return schedule_.members(step - 1, roster_.rank());
-  std::vector<int> members(roster_.ranks());
-  std::iota(members.begin(), members.end(), 0);
+  std::vector<int> members;
+  for (const int number : plan_.members_at(step, roster_.number())) {
+    if (seat_of_[number] >= 0) members.push_back(seat_of_[number]);
+  }
   return members;
+}
+
+bool GroupExchange::spans_machines(std::uint64_t step) const {
+  if (agency_ == nullptr) return false;
+  const std::vector<int> members = plan_.members_at(step, roster_.number());
+  return std::any_of(members.begin(), members.end(),
+                     [&](int number) { return seat_of_[number] < 0; });
 }
 
 void* GroupExchange::weights() {
@@ -106,16 +137,20 @@ void* GroupExchange::weights() {
 
 void GroupExchange::publish() {
   weights();
+  if (agency_ != nullptr) agency_->check();
   const std::uint64_t step = step_ + 1;
   if (options_.grace.share > 0) {
     step_times_.add(Duration(host_.now() - computing_since_));
+    board_.note_step_time(step_times_.typical());
   }
   members_ = members_at(step);
+  spanning_ = spans_machines(step);
   where_ = {.step = step, .group = group_at(step), .members = members_};
   board_.publish(working_, step);
   published_ = true;
   blocked_ = false;
   board_.event(where_).signal(host_);
+  call_agent();
 }
 
 bool GroupExchange::all_members_here() const {
@@ -131,11 +166,15 @@ Duration GroupExchange::grace() const {
 
 Time GroupExchange::progress(Time now) {
   blocked_ = false;  // Another may have started the round that the window held up before.
+  if (spanning_) return kNever;  // The agent runs it.
   if (board_.attempt(where_).round < where_.step) {
     if (!board_.window_allows(where_.step)) {
       board_.set_blocked();
       blocked_ = !board_.window_allows(where_.step);
-      if (blocked_) return kNever;
+      if (blocked_) {
+        call_agent();  // The one that lags may be elsewhere.
+        return kNever;
+      }
     }
     if (!all_members_here()) {
       if (everyone_at(where_.step) || options_.trigger.kind == Trigger::Kind::all) return kNever;
@@ -170,14 +209,17 @@ Time GroupExchange::overcome_stall(Time now) {
 bool GroupExchange::ready() {
   check_open();
   if (!published_) return false;
-  if (board_.result(where_) < 0) progress(host_.now());
+  if (board_.result(where_) < 0) {
+    wait_for_agent();
+    progress(host_.now());
+  }
   return board_.result(where_) >= 0;
 }
 
 void GroupExchange::check_deadline(Time began, Time now) const {
   if (now < began + timeout_.count()) return;
   throw Error(ErrorCode::timeout,
-              "rank " + std::to_string(roster_.rank()) + " waited " +
+              "rank " + std::to_string(roster_.number()) + " waited " +
                   std::to_string(double(now - began) / 1e9) + " s for " + blame() + " in step " +
                   std::to_string(where_.step),
               "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
@@ -190,13 +232,15 @@ void GroupExchange::pause(board::Event& event, std::uint64_t news, Time until, T
   lookout_.wait(event, news, std::min({until, deadline, now + kInspectionEvery}));
   if (event.read() != news || host_.now() - inspected_at_ < kInspectionEvery) return;
   inspected_at_ = host_.now();
-  roster_.look_after();
+  if (roster_.look_after()) call_agent();
+  if (agency_ != nullptr) agency_->check();
 }
 
 void GroupExchange::await_result() {
   waited_ = 0ns;
   waited_for_ = -1;
   if (board_.result(where_) >= 0) return;
+  wait_for_agent();
   const Time began = host_.now();
   Time now = began;
   for (; board_.result(where_) < 0; now = host_.now()) {
@@ -226,7 +270,7 @@ bool GroupExchange::awaits(int rank) const {
 int GroupExchange::whom_we_wait_for() const {
   int found = -1;
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    if (awaits(rank)) found = rank;
+    if (awaits(rank)) found = roster_.number(rank);
   }
   return found;
 }
@@ -243,6 +287,7 @@ int GroupExchange::await_free_slot() {
     // Every other slot is being read by ranks that are ahead: finish their rounds for them.
     const bool impatient = host_.now() >= patience_ends;
     for (std::uint64_t step = where_.step + 1; step <= where_.step + options_.window; ++step) {
+      if (spans_machines(step)) continue;
       const std::vector<int> members = members_at(step);
       const board::Gathering ahead{.step = step, .group = group_at(step), .members = members};
       if (board_.help(ahead) != Reduction::Outcome::pending || !impatient) continue;
@@ -268,7 +313,7 @@ GroupReceipt GroupExchange::finish(void* out) {
   working_ = slot;
   step_ = where_.step;
   published_ = false;
-  board_.release_through(step_);
+  if (board_.release_through(step_)) call_agent();
   computing_since_ = host_.now();
   return told;
 }
@@ -324,10 +369,14 @@ void GroupExchange::keep_step() {
 }
 
 GroupReceipt GroupExchange::receipt(int buffer) const {
-  RankSet members(roster_.ranks());
+  RankSet members(roster_.world_ranks());
   const std::span<const std::uint64_t> bits = board_.results().contributors(buffer);
-  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+  for (int rank = 0; rank < roster_.world_ranks(); ++rank) {
     if ((bits[rank / 64] >> (rank % 64) & 1) != 0) members.insert(rank);
+  }
+  RankSet dead = roster_.dead();
+  if (agency_ != nullptr) {
+    for (const int rank : agency_->dead().list()) dead.insert(rank);
   }
   return {.step = where_.step,
           .members = std::move(members),
@@ -337,13 +386,14 @@ GroupReceipt GroupExchange::receipt(int buffer) const {
           .staleness = board_.results().header(buffer).staleness,
           .waited = waited_,
           .waited_for = waited_ > 0ns ? waited_for_ : -1,
-          .dead = roster_.dead()};
+          .dead = std::move(dead)};
 }
 
 void GroupExchange::leave() {
   check_open();
   closed_ = true;
   board_.leave();
+  call_agent();
 }
 
 bool GroupExchange::holds_up(int rank) const {
@@ -360,6 +410,10 @@ bool GroupExchange::holds_up(int rank) const {
 }
 
 std::string GroupExchange::blame() const {
+  if (agency_ != nullptr && board_.result(where_) < 0 && (spanning_ || blocked_)) {
+    const RankSet awaited = agency_->awaited();
+    return awaited.empty() ? "other machines" : "rank " + to_string(awaited);
+  }
   const auto names_of = [&](auto&& guilty) {
     std::string names;
     for (int rank = 0; rank < roster_.ranks(); ++rank) {

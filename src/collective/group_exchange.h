@@ -1,5 +1,6 @@
 // One rank's side of a group average: publishes weights, runs or joins the round of its group,
-// and merges the result. There is no thread behind it: whoever waits for a round runs it.
+// and merges the result. There is no thread behind it: whoever waits for a round runs it. Only the
+// rounds of groups that span machines are run by the machines' agents (GroupTask).
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "board/agency.h"
 #include "board/event.h"
 #include "board/group_board.h"
 #include "board/roster.h"
@@ -24,18 +26,42 @@ namespace syncopate::detail {
 /// The options with every default filled in for a world of `ranks`.
 GroupOptions complete(GroupOptions options, int ranks);
 
+/// Who averages with whom at which step (1, 2, 3 …), by their numbers in the world.
+class GroupPlan {
+ public:
+  GroupPlan(int ranks, const GroupOptions& options)
+      : ranks_(ranks),
+        every_(options.synchronise_every),
+        schedule_(ranks, options.group_size, options.rotate, options.seed) {}
+
+  bool everyone_at(std::uint64_t step) const { return every_ > 0 && step % every_ == 0; }
+  int group_at(std::uint64_t step, int rank) const {
+    return everyone_at(step) ? 0 : schedule_.group_of(step - 1, rank);
+  }
+  std::vector<int> members_at(std::uint64_t step, int rank) const;
+
+ private:
+  int ranks_;
+  std::uint64_t every_;
+  round::GroupSchedule schedule_;
+};
+
 class GroupExchange {
  public:
   /// `options` are complete. Other ranks may use the board only after every rank has called
   /// the constructor: it publishes the initial weights.
   GroupExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                 std::byte* memory, std::size_t elements, DataType type, const void* initial,
-                const GroupOptions& options, std::shared_ptr<void> kept = nullptr);
+                const GroupOptions& options, std::shared_ptr<void> kept = nullptr,
+                board::Agency* agency = nullptr);
   ~GroupExchange();
   GroupExchange(const GroupExchange&) = delete;
   GroupExchange& operator=(const GroupExchange&) = delete;
 
+  /// For `ranks` ranks on one machine, or for one that is part of a larger world.
   static board::GroupShape shape(std::size_t elements, DataType type, int ranks,
+                                 const GroupOptions& options);
+  static board::GroupShape shape(std::size_t elements, DataType type, const board::Roster& roster,
                                  const GroupOptions& options);
 
   void* weights();
@@ -53,9 +79,13 @@ class GroupExchange {
 
  private:
   void check_open() const;
-  bool everyone_at(std::uint64_t step) const;
-  int group_at(std::uint64_t step) const;
+  bool everyone_at(std::uint64_t step) const { return plan_.everyone_at(step); }
+  int group_at(std::uint64_t step) const { return plan_.group_at(step, roster_.number()); }
+  /// Those of this machine, counted within it.
   std::vector<int> members_at(std::uint64_t step) const;
+  bool spans_machines(std::uint64_t step) const;
+  void call_agent();
+  void wait_for_agent();
   Duration grace() const;
   bool all_members_here() const;
   board::Time progress(board::Time now);
@@ -83,11 +113,13 @@ class GroupExchange {
   GroupOptions options_;
   std::size_t elements_;
   DataType type_;
-  round::GroupSchedule schedule_;
+  GroupPlan plan_;
   board::GroupBoard board_;
   board::Lookout lookout_;
   int helpers_;
   pid_t process_;
+  board::Agency* agency_;
+  std::vector<int> seat_of_;  ///< Of each rank of the world on this machine; -1 for the others.
 
   /// For LateMerge::keep: the weights as the last step found them, and steps that rounds ahead of
   /// this rank have not seen, oldest first.
@@ -102,7 +134,8 @@ class GroupExchange {
   std::uint64_t step_ = 0;  ///< Steps completed.
   bool published_ = false;  ///< Between publish() and finish().
   bool closed_ = false;
-  std::vector<int> members_;  ///< Of this step's group.
+  std::vector<int> members_;  ///< Of this step's group, on this machine.
+  bool spanning_ = false;     ///< Whether it has others.
   board::Gathering where_;
   StallWatch stall_;
   board::Time inspected_at_ = 0;

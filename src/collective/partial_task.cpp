@@ -213,7 +213,6 @@ void PartialTask::begin(Time now) {
     if (has(share.reporters, rank)) insert(reporters, rank);
     if (has(share.parting_reporters, rank)) insert(parting_reporters, rank);
     if (own_.counting.contains(rank)) insert(counting, rank);
-    if (means_.roster.dead(rank)) insert(dead, rank);
     if (const Duration time = board_.step_time(rank); board_.counts(rank) && time.count() > 0) {
       times.push_back(time);
     }
@@ -308,7 +307,6 @@ void PartialTask::conclude(Time now) {
       const std::uint64_t bit = std::uint64_t{1} << (number % 64);
       if (in_set(machine, contributors, rank)) said.contributors[number / 64] |= bit;
       if (in_set(machine, reporters, rank)) said.reporters[number / 64] |= bit;
-      if (in_set(machine, dead, rank)) means_.agency.note_dead(number);
       if (!in_set(machine, counting, rank)) continue;
       facts_of[machine].counting.insert(rank);
       ++counting_ranks;

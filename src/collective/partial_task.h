@@ -44,7 +44,7 @@ class PartialTask final : public Agent::Task {
     int held_up_by = -1;  ///< Whose lag held the round up, by its number in the world.
     int contributors = 0;
   };
-  enum Set { contributors, reporters, parting_reporters, counting, dead, sets };
+  enum Set { contributors, reporters, parting_reporters, counting, sets };
 
   void note_least_seen(round::Facts& facts) const;
   round::Facts facts();

@@ -6,7 +6,7 @@ namespace syncopate::detail {
 namespace {
 
 /// From here on whoever waits wants to know for whom.
-constexpr Agent::Time kCurious = 500'000'000;
+constexpr Agent::Time kCurious = 200'000'000;
 
 }  // namespace
 

@@ -21,16 +21,17 @@ std::vector<std::string> split(std::string_view text) {
   }
 }
 
-std::string form(const StrategyDescription& description) {
+}  // namespace
+
+std::string form(const StrategyDescription& description, Keys keys) {
   std::string text = description.name;
   for (const auto& parameter : description.parameters) {
+    if (!parameter.by_place && keys == Keys::left_out) continue;
     const std::string part = parameter.by_place ? parameter.name : parameter.name + "=…";
     text += parameter.standard.empty() ? ":" + part : "[:" + part + "]";
   }
   return text;
 }
-
-}  // namespace
 
 Values::Values(const StrategyDescription& description, std::string_view text)
     : strategy_(description.name) {

@@ -13,6 +13,11 @@
 
 namespace syncopate::strategy {
 
+/// What has a key can be left out where it is explained elsewhere.
+enum class Keys { shown, left_out };
+/// How the strategy is written: "wagma[:S][:TAU][:grace=…]".
+std::string form(const StrategyDescription& description, Keys keys = Keys::shown);
+
 /// The values of a strategy's parameters. What is out of range is refused by name, with what is
 /// allowed.
 class Values {

@@ -99,12 +99,30 @@ ino_t write_file(const fs::path& path, const std::string& bytes) {
   return file_at(path);
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& reason) {
+[[noreturn]] void cannot_read(const fs::path& file, const std::string& reason) {
   // The first line says it; the rest is for those who work on libtorch.
   throw Error(
       ErrorCode::environment,
       fmt::format("{} cannot be read: {}", file.string(), reason.substr(0, reason.find('\n'))),
       "The file is damaged, or of another version: start the run anew");
+}
+
+/// Whatever libtorch or the parser throws on the way becomes one sentence about the file.
+template <typename Read>
+auto reading(const fs::path& file, const Read& read) {
+  try {
+    return read();
+  } catch (const c10::Error& error) {
+    cannot_read(file, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    cannot_read(file, error.what());
+  }
+}
+
+nlohmann::json head_of(torch::serialize::InputArchive& archive) {
+  c10::IValue text;
+  archive.read("head", text);
+  return nlohmann::json::parse(text.toStringRef());
 }
 
 /// So that a name is on the disk too, not only what is in the file.
@@ -183,7 +201,7 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
 
 Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
   const fs::path file = part(folder_, rank);
-  try {
+  return reading(file, [&] {
     torch::serialize::InputArchive archive;
     archive.load_from(file.string());
     const auto tensor_named = [&](const std::string& name) {
@@ -191,9 +209,7 @@ Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
       archive.read(name, tensor, true);
       return tensor;
     };
-    c10::IValue text;
-    archive.read("head", text);
-    const auto head = nlohmann::json::parse(text.toStringRef());
+    const nlohmann::json head = head_of(archive);
     Snapshot snapshot{.weights = vector_of(tensor_named("weights")),
                       .ranks = head.value("ranks", world_.size())};
     head.at("numbers").get_to(snapshot.numbers);
@@ -212,13 +228,29 @@ Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
       optimizer->load(state);
     }
     return snapshot;
-  } catch (const c10::Error& error) {
-    refuse(file, error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    refuse(file, error.what());
-  }
+  });
 }
 
 bool has_checkpoint(const fs::path& run) { return fs::exists(run / kFolder); }
+
+Position saved_position(const fs::path& run) {
+  Position position;
+  // Ranks agree about rounds; the clock that was ahead is the one that may have ended the run.
+  for (const int rank : parts_in(run / kFolder)) {
+    const fs::path file = part(run / kFolder, rank);
+    reading(file, [&] {
+      torch::serialize::InputArchive archive;
+      archive.load_from(file.string());
+      const nlohmann::json head = head_of(archive);
+      const auto& numbers = head.at("numbers");
+      position.samples = numbers.at("samples");
+      position.rounds = numbers.at("exchanges");
+      position.seconds = std::max(position.seconds, numbers.at("seconds").get<double>());
+      const auto evaluations = head.at("evaluations").get<std::vector<Evaluation>>();
+      if (!evaluations.empty()) position.judged = evaluations.back();
+    });
+  }
+  return position;
+}
 
 }  // namespace syncopate::train

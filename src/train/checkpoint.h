@@ -13,6 +13,7 @@
 
 #include "syncopate/strategy.h"
 #include "syncopate/world.h"
+#include "train/course.h"
 #include "train/result.h"
 #include "train/together.h"
 
@@ -52,5 +53,7 @@ class Checkpoints {
 
 /// Whether there is a checkpoint to resume from.
 bool has_checkpoint(const std::filesystem::path& run);
+/// How far the run had come when it was saved. Throws Error if that cannot be read.
+Position saved_position(const std::filesystem::path& run);
 
 }  // namespace syncopate::train

@@ -6,6 +6,24 @@
 
 namespace syncopate::train {
 
+bool has_ended(const Until& until, double epoch, const Position& position) {
+  switch (until.kind) {
+    case Until::Kind::samples:
+      return position.samples >= until.amount;
+    case Until::Kind::epochs:
+      return position.samples >= until.amount * epoch;
+    case Until::Kind::rounds:
+      return position.rounds >= until.amount;
+    case Until::Kind::seconds:
+      return position.seconds >= until.amount;
+    case Until::Kind::accuracy:
+      return position.judged && position.judged->accuracy >= until.amount;
+    case Until::Kind::loss:
+      return position.judged && position.judged->loss <= until.amount;
+  }
+  return false;
+}
+
 Course::Course(const Config& config, std::int64_t epoch)
     : until_(config.until),
       evaluate_every_(config.evaluate_every < 0 ? std::max<std::int64_t>(1, epoch / 4)
@@ -35,19 +53,7 @@ void Course::follow(const Exchange& exchange) {
 }
 
 bool Course::reached() const {
-  switch (until_.kind) {
-    case Until::Kind::samples:
-      return samples_ >= until_.amount;
-    case Until::Kind::epochs:
-      return samples_ >= until_.amount * epoch_;
-    case Until::Kind::rounds:
-      return double(exchanges_) >= until_.amount;
-    case Until::Kind::seconds:
-    case Until::Kind::accuracy:
-    case Until::Kind::loss:
-      return false;  // Others find out: by a vote, or from an evaluation.
-  }
-  return false;
+  return has_ended(until_, epoch_, {.samples = samples_, .rounds = double(exchanges_)});
 }
 
 double Course::share() const {

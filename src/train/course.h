@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "syncopate/strategy.h"
 #include "train/config.h"
+#include "train/result.h"
 
 namespace syncopate::train {
 
@@ -18,6 +20,17 @@ enum Note : std::size_t {
   kStop,     ///< 1: this rank wants to end (its time is up, or it was told to)
   kNotes,
 };
+
+/// How far a run has come.
+struct Position {
+  double samples = 0;
+  double rounds = 0;
+  double seconds = 0;
+  std::optional<Evaluation> judged;  ///< The last evaluation.
+};
+
+/// Whether this is where the run ends. `epoch`: samples in the training set.
+bool has_ended(const Until& until, double epoch, const Position& position);
 
 class Course {
  public:
@@ -46,6 +59,7 @@ class Course {
   void resume(double samples, std::uint64_t exchanges);
 
  private:
+  /// By what is counted; others find out about the rest: by a vote, or from an evaluation.
   bool reached() const;
   static bool crossed(double before, double after, std::int64_t every);
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "collective/durations.h"
-#include "syncopate/error.h"
+#include "train/refusal.h"
 
 namespace syncopate::train {
 namespace {
@@ -18,12 +18,6 @@ using detail::number;
 
 constexpr double kLargestFactor = 1e6;
 constexpr double kLargestSigma = 10;
-
-[[noreturn]] void refuse(const std::string& what_happened, const std::string& what_to_do) {
-  throw Error(ErrorCode::invalid_argument, what_happened, what_to_do);
-}
-
-std::string in_quotes(std::string_view text) { return std::string("\"").append(text) + "\""; }
 
 /// The text of one imbalance, which every error quotes in full.
 class Reader {

@@ -13,6 +13,7 @@
 #include "syncopate/strategy.h"
 #include "train/checkpoint.h"
 #include "train/optimizers.h"
+#include "train/refusal.h"
 #include "train/weather.h"
 #include "train/workload.h"
 
@@ -42,6 +43,8 @@ fs::path make_directory(const Config& config, const fs::path& runs) {
   for (int attempt = 1; !error; ++attempt) {
     const fs::path directory = runs / (attempt == 1 ? name : fmt::format("{}-{}", name, attempt));
     if (!fs::create_directory(directory, error)) continue;
+    // The latest is what --resume goes on with, which runs of a comparison cannot be.
+    if (!config.checkpoints) return directory;
     fs::remove(runs / "latest", error);
     fs::create_directory_symlink(directory.filename(), runs / "latest", error);
     return directory;
@@ -63,13 +66,10 @@ void write_config(const Config& config, const fs::path& directory) {
   }
 }
 
-}  // namespace
-
-void check(const Config& config) {
+/// Checks the settings, and makes the task, which reads the data: what is wrong with them is said
+/// once and not by every rank.
+std::unique_ptr<Task> checked(const Config& config) {
   const Workload& chosen = workload(config.workload);
-  const auto refuse = [](const std::string& what, const std::string& allowed) {
-    throw Error(ErrorCode::invalid_argument, what, allowed);
-  };
   check_strategy(config.strategy, config.ranks);
   check_optimizer(config);
   if (config.batch < 1) refuse(fmt::format("the batch is {}", config.batch), "Give 1 or more");
@@ -103,8 +103,26 @@ void check(const Config& config) {
            "Evaluate now and then (--evaluate-every SAMPLES)");
   }
   Weather(Imbalance::parse(config.imbalance), config.ranks, 0, config.seed);
-  // Reads the data, so that what is wrong with them is said once and not by every rank.
-  make_task(chosen, {.data = config.data, .model = config.model, .seed = config.seed});
+  return make_task(chosen, {.data = config.data, .model = config.model, .seed = config.seed});
+}
+
+}  // namespace
+
+void check(const Config& config) { checked(config); }
+
+void check_resumed(const fs::path& directory, const Config& config) {
+  const double epoch = double(checked(config)->train_samples());
+  if (!has_checkpoint(directory)) {
+    refuse(fmt::format("{} has no checkpoint", directory.string()),
+           "Resume a run that was saved (--checkpoint-every, or ended with Ctrl-C)");
+  }
+  const Position position = saved_position(directory);
+  if (!has_ended(config.until, epoch, position)) return;
+  refuse(fmt::format("the run in {} is complete: its end is {}, and it has trained {:.0f} rounds, "
+                     "{:.0f} samples or {:.3g} epochs, for {:.1f} s",
+                     directory.string(), to_string(config.until), position.rounds, position.samples,
+                     position.samples / epoch, position.seconds),
+         "Move the end on with --until to train it further");
 }
 
 Finished start_ranks(const fs::path& directory, const Config& config, const JobOptions& options,
@@ -132,10 +150,6 @@ fs::path make_run(const Config& config, const fs::path& runs) {
 }
 
 void reopen_run(const fs::path& directory, const Config& config) {
-  if (!has_checkpoint(directory)) {
-    throw Error(ErrorCode::environment, fmt::format("{} has no checkpoint", directory.string()),
-                "Resume a run that was saved (--checkpoint-every, or ended with Ctrl-C)");
-  }
   write_config(config, directory);
   fs::remove(directory / "result.json");
 }
@@ -145,8 +159,7 @@ std::string config_text(const Config& config) { return nlohmann::json(config).du
 Config read_config(const fs::path& directory) {
   std::ifstream file(directory / "config.json");
   if (!file) {
-    throw Error(
-        ErrorCode::environment,
+    refuse(
         fmt::format("{} is not the directory of a run: it has no config.json", directory.string()),
         "Name a directory that syncopate train has made");
   }

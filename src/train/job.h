@@ -30,6 +30,8 @@ struct Finished {
 
 /// Checks everything that can be known before ranks run: throws Error.
 void check(const Config& config);
+/// The same, and that the run in `directory` can go on and is not at its end.
+void check_resumed(const std::filesystem::path& directory, const Config& config);
 
 /// Makes RUNS/<time>-<workload>-<strategy> for a run of `config`, and writes config.json there.
 std::filesystem::path make_run(const Config& config, const std::filesystem::path& runs);

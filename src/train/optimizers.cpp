@@ -4,14 +4,11 @@
 
 #include <cmath>
 
-#include "syncopate/error.h"
+#include "train/refusal.h"
 
 namespace syncopate::train {
 
 void check_optimizer(const Config& config) {
-  const auto refuse = [](const std::string& what, const std::string& allowed) {
-    throw Error(ErrorCode::invalid_argument, what, allowed);
-  };
   const std::string& name = config.optimizer;
   if (name != "sgd" && name != "adam" && name != "adamw") {
     refuse(fmt::format("there is no optimiser '{}'", name), "Use sgd, adam or adamw");

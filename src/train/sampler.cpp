@@ -7,6 +7,12 @@
 
 namespace syncopate::train {
 
+std::vector<std::int64_t> number_onwards(std::vector<std::int64_t> drawn, std::uint64_t step,
+                                         std::int64_t count) {
+  for (std::int64_t& sample : drawn) sample += std::int64_t(step) * count;
+  return drawn;
+}
+
 EpochSampler::EpochSampler(std::int64_t samples, int rank, int ranks, std::uint64_t seed)
     : samples_(samples),
       begin_(samples * rank / ranks),

@@ -11,6 +11,11 @@
 
 namespace syncopate::train {
 
+/// Samples that were drawn for a step, numbered onwards as the sampler numbers them in an epoch: in
+/// each step the same picture is disturbed in another way. `count`: samples in the training set.
+std::vector<std::int64_t> number_onwards(std::vector<std::int64_t> drawn, std::uint64_t step,
+                                         std::int64_t count);
+
 class EpochSampler {
  public:
   EpochSampler(std::int64_t samples, int rank, int ranks, std::uint64_t seed);

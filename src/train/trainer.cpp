@@ -130,9 +130,9 @@ Result Trainer::run() {
 
 void Trainer::step() {
   pupil_->set_rate(course_.rate());
-  std::vector<std::int64_t> samples = strategy_->choose(std::size_t(config_.batch));
-  // Numbered on and on, as the sampler does: each time a sample is disturbed in another way.
-  for (std::int64_t& sample : samples) sample += std::int64_t(sums_.steps) * task_->train_samples();
+  std::vector<std::int64_t> samples =
+      number_onwards(strategy_->choose(std::size_t(config_.batch)), std::uint64_t(sums_.steps),
+                     task_->train_samples());
   if (samples.empty()) samples = sampler_.next(std::size_t(config_.batch));
   strategy_->begin_step();
   pupil_->zero_gradient();
@@ -226,10 +226,8 @@ void Trainer::after_exchanges() {
 
 void Trainer::evaluate() {
   evaluations_.push_back(evaluator_.evaluate(seconds(watch_.elapsed()), course_.samples()));
-  const Evaluation& last = evaluations_.back();
-  const Until& until = config_.until;
-  if (until.kind == Until::Kind::accuracy && last.accuracy >= until.amount) course_.stop();
-  if (until.kind == Until::Kind::loss && last.loss <= until.amount) course_.stop();
+  const double epoch = double(task_->train_samples());
+  if (has_ended(config_.until, epoch, {.judged = evaluations_.back()})) course_.stop();
   show_progress(true);
 }
 

@@ -12,7 +12,7 @@
 
 #include "collective/durations.h"
 #include "round/trigger.h"
-#include "syncopate/error.h"
+#include "train/refusal.h"
 
 namespace syncopate::train {
 namespace {
@@ -21,12 +21,6 @@ using detail::duration;
 
 /// Longer than any run; a few of them can be added.
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
-
-[[noreturn]] void refuse(const std::string& what_happened, const std::string& what_to_do) {
-  throw Error(ErrorCode::invalid_argument, what_happened, what_to_do);
-}
-
-std::string in_quotes(std::string_view text) { return std::string("\"").append(text) + "\""; }
 
 std::string_view trimmed(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";

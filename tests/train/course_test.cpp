@@ -118,6 +118,17 @@ TEST(Course, ResumedBeforeItsEndGoesOnAndAtItsEndDoesNot) {
   EXPECT_TRUE(ended.must_stop());
 }
 
+TEST(Course, HasEndedByTheClockAndByAnEvaluation) {
+  const Position position{.seconds = 60, .judged = Evaluation{.accuracy = 88, .loss = 0.3}};
+  for (const char* until : {"seconds:60", "accuracy:88", "loss:0.3"}) {
+    EXPECT_TRUE(has_ended(Until::parse(until), kEpoch, position)) << until;
+    EXPECT_FALSE(has_ended(Until::parse(until), kEpoch, {})) << until;
+  }
+  for (const char* until : {"seconds:61", "accuracy:89", "loss:0.2", "rounds:1", "epochs:1"}) {
+    EXPECT_FALSE(has_ended(Until::parse(until), kEpoch, position)) << until;
+  }
+}
+
 TEST(Until, ReadsWhatItWrites) {
   for (const char* text :
        {"samples:300", "epochs:0.25", "rounds:7", "seconds:1.5", "accuracy:88.5", "loss:0.016"}) {

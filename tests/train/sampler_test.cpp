@@ -96,5 +96,12 @@ TEST(EpochSampler, MoreRanksThanSamplesStillGetSome) {
   }
 }
 
+TEST(DrawnSamples, AreNumberedOnwardsInEveryStepAsAnEpochIs) {
+  const Samples drawn = {3, 0, 3, 11};
+  EXPECT_EQ(number_onwards(drawn, 0, 12), drawn);
+  EXPECT_EQ(number_onwards(drawn, 5, 12), (Samples{63, 60, 63, 71}));
+  EXPECT_EQ(number_onwards({}, 5, 12), Samples{}) << "nothing was drawn";
+}
+
 }  // namespace
 }  // namespace syncopate::train

@@ -1,8 +1,6 @@
 // `syncopate train` as a user starts it, on the workload that needs no data, and what it leaves.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -15,6 +13,7 @@
 
 #include "process/program.h"
 #include "train/made_up.h"
+#include "train/saved_weights.h"
 
 namespace syncopate::testing {
 
@@ -81,15 +80,6 @@ inline pid_t process_of(const fs::path& runs, int rank) {
     if (has(environment, variable + '\0')) return std::stoi(entry.path().filename());
   }
   throw std::runtime_error("there is no such rank");
-}
-
-/// The weights that one rank has saved.
-inline torch::Tensor saved_weights(const fs::path& run, int rank) {
-  torch::serialize::InputArchive archive;
-  archive.load_from((run / "checkpoint" / ("rank-" + std::to_string(rank) + ".pt")).string());
-  torch::Tensor weights;
-  archive.read("weights", weights, true);
-  return weights;
 }
 
 }  // namespace syncopate::testing

@@ -8,8 +8,13 @@
 namespace syncopate::testing {
 namespace {
 
-void expect_one_sentence(const Ended& ended, const std::string& words) {
-  EXPECT_TRUE(ended.code == 1 || ended.code == 2) << ended.code;
+/// What was asked for is wrong.
+constexpr int kRefused = 2;
+/// It is right, and cannot be done here.
+constexpr int kFailed = 1;
+
+void expect_one_sentence(const Ended& ended, const std::string& words, int code = kRefused) {
+  EXPECT_EQ(ended.code, code);
   EXPECT_TRUE(has(ended.err, words)) << ended.err;
   EXPECT_TRUE(ended.err.starts_with("syncopate: ")) << ended.err;
   EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
@@ -44,6 +49,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"StrategyParameter", {"-s", "eager-quorum:3"}, "2"},
         Case{"Model", {"--model", "vgg"}, "has no model 'vgg'. Use one of: linear"},
         Case{"Optimizer", {"--optimizer", "lion"}, "Use sgd, adam or adamw"},
+        Case{"MomentumOfAdam",
+             {"--optimizer", "adamw", "--momentum", "0.9"},
+             "--momentum is of sgd, and adamw has its own kind"},
+        Case{"OptionWithoutValue", {"--resume"}, "'syncopate train --help'"},
+        Case{"UnknownOption", {"--quickly"}, "'syncopate train --help'"},
         Case{"Device", {"--device", "tpu"}, "there is no device 'tpu'"},
         Case{"Imbalance", {"--imbalance", "often"}, "shift:"},
         Case{"ImbalanceRank", {"--imbalance", "persistent:5*8"}, "5"},
@@ -57,17 +67,24 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 TEST(Refusal, CudaWhereThereIsNone) {
-  if (torch::cuda::is_available()) GTEST_SKIP() << "there is a CUDA device";
+  if (has_cuda()) GTEST_SKIP() << "there is a CUDA device";
   const TemporaryFolder folder;
   const fs::path runs = folder.path() / "runs";
-  expect_one_sentence(run(training(runs, {"-n", "2", "--device", "cuda"})), "no CUDA device");
+  expect_one_sentence(run(training(runs, {"-n", "2", "--device", "cuda"})), "no CUDA device",
+                      kFailed);
   EXPECT_FALSE(fs::exists(runs));
 }
 
 TEST(Refusal, APlaceThatCannotBeWritten) {
   const Ended ended = run(training("/dev/null/runs", {"-n", "2"}));
   EXPECT_TRUE(has(ended.err, "Choose another place with --runs")) << ended.err;
-  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.code, kFailed);
+}
+
+TEST(Refusal, ACommandThatIsNotThereListsThoseThatAre) {
+  expect_one_sentence(run({SYNCOPATE_CLI_PATH, "foo"}),
+                      "there is no command 'foo'. Use one of: run, train, compare, workloads, "
+                      "strategies, bench, tour.");
 }
 
 TEST(Refusal, ResumingWhatIsNoRun) {
@@ -75,6 +92,30 @@ TEST(Refusal, ResumingWhatIsNoRun) {
   expect_one_sentence(run(command("train", {"--resume", folder.path()})),
                       "is not the directory of a run");
   EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(Refusal, ResumingWhatIsComplete) {
+  const std::pair<const char*, const char*> runs[] = {
+      {"eager-solo", "rounds:5"}, {"sync", "seconds:0.05"}, {"sync", "loss:1000"}};
+  for (const auto& [strategy, until] : runs) {
+    SCOPED_TRACE(until);
+    const TemporaryFolder folder;
+    ASSERT_EQ(run(training(folder.path(),
+                           {"-n", "2", "-s", strategy, "--until", until, "--evaluate-every", "16"}))
+                  .code,
+              0);
+    const fs::path latest = folder.path() / "latest";
+    const std::vector<fs::path> files = {
+        latest / "config.json", latest / "result.json", latest / "metrics.jsonl",
+        latest / "checkpoint" / "rank-0.pt", latest / "checkpoint" / "rank-1.pt"};
+    Strings before, after;
+    for (const fs::path& file : files) before.push_back(text_of(file));
+    const Ended ended = run(command("train", {"--resume", latest}));
+    expect_one_sentence(ended, std::string("is complete: its end is ") + until);
+    EXPECT_TRUE(has(ended.err, "Move the end on with --until")) << ended.err;
+    for (const fs::path& file : files) after.push_back(text_of(file));
+    EXPECT_EQ(before, after) << "nothing is touched";
+  }
 }
 
 TEST(Refusal, ResumingWithOtherSettings) {

@@ -11,6 +11,7 @@
 #include "support/refusal.h"
 #include "train/data/video.h"
 #include "train/made_up.h"
+#include "train/sampler.h"
 
 namespace syncopate::train {
 namespace {
@@ -134,9 +135,9 @@ TEST(Cifar10Workload, DisturbsAPictureAnewInEachPass) {
   const testing::TemporaryFolder folder;
   testing::write_cifar(folder.path());
   const auto task = make("cifar10", "resnet32", folder.path());
-  const auto picture = [&](std::int64_t pass) {
-    const std::vector<std::int64_t> sample = {10000 + pass * task->train_samples()};
-    return task->train_batch(sample).inputs;
+  // Numbered as an epoch's samples are, and those that a strategy draws.
+  const auto picture = [&](std::uint64_t pass) {
+    return task->train_batch(number_onwards({10000}, pass, task->train_samples())).inputs;
   };
   EXPECT_TRUE(torch::equal(picture(0), picture(0)));
   int different = 0;

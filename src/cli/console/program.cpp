@@ -48,6 +48,28 @@ int complain(const std::string& text, int exit_code) {
   return exit_code;
 }
 
+/// The commands that users are told of, as in "run, train".
+std::string commands_of(const CLI::App& program) {
+  std::string names;
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_group().empty()) continue;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
+/// What the parser could not make sense of, and where help is.
+std::string explanation(const CLI::App& program, const CLI::ParseError& error,
+                        const std::string& first) {
+  const auto found = program.get_subcommands();
+  if (found.empty() && !first.empty() && !first.starts_with('-')) {
+    return fmt::format("there is no command '{}'. Use one of: {}.", first, commands_of(program));
+  }
+  const std::string command = found.empty() ? "" : found.front()->get_name() + " ";
+  return fmt::format("{} 'syncopate {}--help' shows what is allowed.", sentence(error.what()),
+                     command);
+}
+
 int parse(int count, char** arguments, const AddCommands& add) {
   int exit_code = 0;
   CLI::App program("Data-parallel training that does not wait for stragglers.", "syncopate");
@@ -59,8 +81,7 @@ int parse(int count, char** arguments, const AddCommands& add) {
     program.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);
-    return complain(sentence(error.what()) + " 'syncopate --help' shows what is allowed.",
-                    kWrongUse);
+    return complain(explanation(program, error, count > 1 ? arguments[1] : ""), kWrongUse);
   }
   if (program.get_subcommands().empty()) {
     return complain(
@@ -82,7 +103,9 @@ int run_program(int count, char** arguments, const AddCommands& add) {
   } catch (const UsageError& error) {
     return complain(error.what(), kWrongUse);
   } catch (const Error& error) {
-    return complain(sentence(error.what_happened()) + " " + sentence(error.what_to_do()), kFailed);
+    const bool refused = error.code() == ErrorCode::invalid_argument;
+    return complain(sentence(error.what_happened()) + " " + sentence(error.what_to_do()),
+                    refused ? kWrongUse : kFailed);
   } catch (const std::exception& error) {
     return complain(sentence(error.what()), kFailed);
   }

@@ -18,8 +18,8 @@ struct Silence {
 /// Adds the commands to the program; each sets the exit code when it runs.
 using AddCommands = std::function<void(CLI::App& program, int& exit_code)>;
 
-/// Runs the command that the arguments name. Returns the exit code: 1 if it failed, 2 after a
-/// mistake on the command line. A rank that mpirun or the like has started says which it is.
+/// Runs the command that the arguments name. Returns the exit code: 1 if it failed, 2 if what was
+/// asked for is refused. A rank that mpirun or the like has started says which it is.
 int run_program(int count, char** arguments, const AddCommands& add);
 
 }  // namespace syncopate::cli

@@ -19,7 +19,7 @@
 namespace syncopate::cli {
 namespace {
 
-constexpr const char* kExplanation = R"(Example:
+constexpr const char* kHowCompareWorks = R"(Example:
   syncopate compare --workload fashion --strategies sync,eager-majority,wagma:4:10 -n 8 \
                     --imbalance shift:5..40ms --pace off --repeat 3
 
@@ -121,7 +121,7 @@ void add_compare(CLI::App& program, int& exit_code) {
   command->add_option("--json", typed->json, "Write a line of JSON for each strategy")
       ->type_name("FILE");
   add_settings(*command, typed->settings);
-  command->footer(kExplanation);
+  command->footer(kHowCompareWorks);
   command->callback([typed, &exit_code] {
     Crew crew;
     Wanted wanted{.json = typed->json};

@@ -39,6 +39,8 @@ Failure kind_of(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const UsageError&) {
     return kUsage;
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::invalid_argument ? kUsage : kOther;
   } catch (...) {
     return kOther;
   }
@@ -147,8 +149,9 @@ train::Config Crew::decide(const std::function<train::Config()>& decision) {
   return nlohmann::json::parse(from_first(train::config_text(config))).get<train::Config>();
 }
 
-void Crew::check(const train::Config& config) {
+void Crew::check(const train::Config& config, const std::optional<fs::path>& resumed) {
   each([&] {
+    if (speaks() && resumed) return train::check_resumed(*resumed, config);
     if (!world_ || world_->shared_state()->roster().rank() == 0) train::check(config);
   });
 }

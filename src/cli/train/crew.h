@@ -35,8 +35,9 @@ class Crew {
   train::Config decide(const std::function<train::Config()>& decision);
   /// The first rank does it.
   void first(const std::function<void()>& action);
-  /// Checks on every machine what can be known before the training.
-  void check(const train::Config& config);
+  /// Checks on every machine what can be known before the training, or before it goes on.
+  void check(const train::Config& config,
+             const std::optional<std::filesystem::path>& resumed = std::nullopt);
   /// Trains in a new directory, or goes on in one with a checkpoint.
   train::Finished run(const train::Config& config, const train::JobOptions& options);
   train::Finished resume(const std::filesystem::path& directory, const train::Config& config,

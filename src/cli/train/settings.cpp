@@ -17,6 +17,10 @@ namespace syncopate::cli {
 namespace {
 
 constexpr long kMostSamples = 1'000'000'000'000;
+/// What Adam's authors suggest. The rates of the workloads are for sgd, and far too high for it.
+constexpr double kRateOfAdam = 1e-3;
+
+bool is_adam(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adamw"; }
 
 double number(const char* option, const std::string& text) {
   if (const auto value = detail::number<double>(text); value && std::isfinite(*value)) {
@@ -66,8 +70,9 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
       ->group("Training");
   option("--batch", typed.batch, "N", "Samples per rank and step")->group("Training");
   option("--optimizer", typed.optimizer, "NAME", "sgd, adam or adamw")->group("Training");
-  option("--rate", typed.rate, "X", "Learning rate")->group("Training");
-  option("--momentum", typed.momentum, "X", "Of sgd")->group("Training");
+  option("--rate", typed.rate, "X", "Learning rate; 0.001 with adam and adamw if not given")
+      ->group("Training");
+  option("--momentum", typed.momentum, "X", "Of sgd alone")->group("Training");
   command.add_flag("--nesterov", typed.nesterov, "Nesterov's momentum")->group("Training");
   option("--weight-decay", typed.weight_decay, "X", "Of the optimiser")->group("Training");
   option("--schedule", typed.schedule, "NAME",
@@ -133,6 +138,15 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
                        .metrics = !typed.no_metrics};
   config.ranks = read_ranks(typed.ranks, config.ranks, crew);
   if (typed.batch) config.batch = whole_number("--batch", *typed.batch, 1, kMostSamples);
+  if (is_adam(config.optimizer)) {
+    if (typed.momentum) {
+      throw UsageError(fmt::format(
+          "--momentum is of sgd, and {} has its own kind; leave it out, or use --optimizer sgd",
+          config.optimizer));
+    }
+    config.rate = kRateOfAdam;
+    config.momentum = 0;
+  }
   if (typed.rate) config.rate = number("--rate", *typed.rate);
   if (typed.momentum) config.momentum = number("--momentum", *typed.momentum);
   if (typed.weight_decay) config.weight_decay = number("--weight-decay", *typed.weight_decay);

@@ -17,7 +17,7 @@
 namespace syncopate::cli {
 namespace {
 
-constexpr const char* kExplanation = R"(Examples:
+constexpr const char* kHowTrainWorks = R"(Examples:
   syncopate train --workload hyperplane --strategy eager-solo -n 8 --imbalance random:1x20ms
   syncopate train --workload fashion --strategy wagma:4:10 --until accuracy:88
   syncopate train --resume runs/latest --until epochs:6
@@ -99,7 +99,7 @@ void add_train(CLI::App& program, int& exit_code) {
   command->add_option("--resume", *resume, "Go on with the run in this directory")
       ->type_name("RUN");
   add_settings(*command, *typed);
-  command->footer(kExplanation);
+  command->footer(kHowTrainWorks);
   command->callback([=, &exit_code] {
     Crew crew;
     const train::Config config = crew.decide([&] {
@@ -107,7 +107,7 @@ void add_train(CLI::App& program, int& exit_code) {
       return *resume ? resumed(*typed, *strategy, **resume, crew)
                      : read_settings(*typed, strategy->value_or("sync"), crew);
     });
-    crew.check(config);
+    crew.check(config, *resume);
     if (crew.speaks()) {
       fmt::print("{}\n", describe(config, crew));
       std::fflush(stdout);

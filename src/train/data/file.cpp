@@ -4,13 +4,7 @@
 
 #include <fstream>
 
-#include "syncopate/error.h"
-
 namespace syncopate::train {
-
-void refuse(const std::string& what_is_wrong, const std::string& remedy) {
-  throw Error(ErrorCode::invalid_argument, what_is_wrong, remedy);
-}
 
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path, const Remedy& remedy) {
   std::error_code none;

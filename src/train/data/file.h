@@ -1,10 +1,12 @@
-// Reading whole files of a data set, and the one way in which their readers refuse them.
+// Reading whole files of a data set. Readers refuse them with the remedy of their set.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "train/refusal.h"
 
 namespace syncopate::train {
 
@@ -16,7 +18,5 @@ struct Remedy {
 
 /// All of the file; an Error with the remedy if it is not there or cannot be read.
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path, const Remedy& remedy);
-
-[[noreturn]] void refuse(const std::string& what_is_wrong, const std::string& remedy);
 
 }  // namespace syncopate::train

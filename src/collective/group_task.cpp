@@ -1,0 +1,483 @@
+#include "collective/group_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "collective/world_state.h"
+#include "fabric/packet.h"
+#include "round/step_times.h"
+
+namespace syncopate::detail {
+namespace {
+
+using board::kNever;
+using board::Time;
+
+constexpr int kTags = 1 << 14;
+/// From here on whoever waits wants to know for whom.
+constexpr Time kCurious = 200'000'000;
+
+/// What sums of `members` weights are divided by on their way: sixteen bits may not hold them.
+/// A power of two, so that nothing is lost by it.
+double reserve_of(DataType type, int members) {
+  return size_of(type) < sizeof(float) ? std::exp2(std::ceil(std::log2(members))) : 1;
+}
+
+}  // namespace
+
+GroupTask::GroupTask(Agent::Means means, std::shared_ptr<Region> region,
+                     const board::GroupShape& shape, const GroupOptions& options)
+    : means_(std::move(means)),
+      region_(std::move(region)),
+      shape_(shape),
+      options_(options),
+      plan_(shape.world_ranks, options),
+      board_(region_->data(), shape, means_.roster, means_.host),
+      seat_of_(shape.world_ranks, -1),
+      bytes_(shape.elements * size_of(shape.type)),
+      whereabouts_(shape.ranks),
+      seen_(means_.place.machines()),
+      asked_(means_.place.machines()),
+      askers_(means_.place.machines()),
+      next_together_(static_cast<std::uint64_t>(options.synchronise_every)),
+      everybody_(shape.ranks) {
+  std::iota(everybody_.begin(), everybody_.end(), 0);
+  for (const int rank : everybody_) seat_of_[means_.roster.number(rank)] = rank;
+  std::vector<int> ranks(means_.place.machines());
+  for (const int machine : means_.place.machine_of) ++ranks[machine];
+  line_bytes_ = sizeof(Line) + *std::max_element(ranks.begin(), ranks.end()) * sizeof(int);
+  mine_.resize(line_bytes_);
+  lines_.resize(line_bytes_ * means_.place.machines());
+}
+
+// Rounds of groups.
+
+int GroupTask::tag(const Key& key, bool second) const {
+  // Far fewer rounds than this are under way at once.
+  const std::uint64_t number = key.first * static_cast<unsigned>(shape_.groups) + key.second;
+  return static_cast<int>(number % kTags) * 2 + (second ? 1 : 0);
+}
+
+std::pair<std::size_t, std::size_t> GroupTask::part(std::size_t index, std::size_t machines) const {
+  return {shape_.elements * index / machines, shape_.elements * (index + 1) / machines};
+}
+
+board::Gathering GroupTask::where(const Key& key, const Round& round) const {
+  return {.step = key.first, .group = key.second, .members = round.members};
+}
+
+GroupTask::Round& GroupTask::round_of(const Key& key, int member) {
+  const auto [found, fresh] = rounds_.try_emplace(key);
+  Round& round = found->second;
+  if (!fresh) return round;
+  for (const int number : plan_.members_at(key.first, member)) {
+    ++round.size;
+    if (seat_of_[number] >= 0) round.members.push_back(seat_of_[number]);
+    round.machines.push_back(means_.place.machine_of[number]);
+  }
+  std::sort(round.machines.begin(), round.machines.end());
+  round.machines.erase(std::unique(round.machines.begin(), round.machines.end()),
+                       round.machines.end());
+  round.here.resize(round.machines.size());
+  return round;
+}
+
+void GroupTask::look_at_ranks(Time now) {
+  for (const int rank : everybody_) {
+    if (!board_.counts(rank)) continue;
+    const std::uint64_t step = board_.published_step(rank);
+    if (step == 0 || board_.seen(rank) >= step || plan_.everyone_at(step)) continue;
+    Whereabouts& at = whereabouts_[rank];
+    const int number = means_.roster.number(rank);
+    if (at.step != step) {
+      at = {.step = step};
+      for (const int member : plan_.members_at(step, number)) {
+        if (seat_of_[member] < 0) at.spanning = Key{step, plan_.group_at(step, number)};
+      }
+    }
+    if (!at.spanning) continue;
+    // As on one machine, a publication alone starts nothing.
+    if (!board_.waits(rank, step)) continue;
+    if (board_.result({.step = step, .group = at.spanning->second}) >= 0) continue;
+    Round& round = round_of(*at.spanning, number);
+    round.wanted_at = std::min(round.wanted_at, now);
+  }
+}
+
+bool GroupTask::all_here(const Key& key, const Round& round) const {
+  return std::all_of(round.members.begin(), round.members.end(), [&](int rank) {
+    return !board_.counts(rank) || board_.published_step(rank) >= key.first;
+  });
+}
+
+Duration GroupTask::grace(const Round& round) const {
+  if (options_.grace.share <= 0) return options_.grace.fixed;
+  std::vector<Duration> times;
+  for (const int rank : round.members) {
+    if (board_.counts(rank)) times.push_back(board_.step_time(rank));
+  }
+  return Duration(std::llround(double(round::median(times).count()) * options_.grace.share));
+}
+
+Time GroupTask::start_at(const Key& key, Round& round, Time now) {
+  const bool here = all_here(key, round);
+  if (options_.trigger.kind == Trigger::Kind::all) return here ? now : kNever;
+  if (!round.heads.empty()) return now;  // Another machine has started it.
+  if (!board_.window_allows(key.first)) return kNever;
+  const Duration open = grace(round);
+  if (open.count() <= 0) return now;
+  if (here && !round.told_here) {
+    round.told_here = true;
+    for (std::size_t i = 0; i < round.machines.size(); ++i) {
+      const int machine = round.machines[i];
+      if (machine == means_.place.machine) {
+        round.here[i] = true;
+        continue;
+      }
+      means_.send(machine, fabric::Packer()
+                               .put(Kind::here)
+                               .put(key.first)
+                               .put(key.second)
+                               .put(means_.roster.number(round.members.front()))
+                               .bytes());
+    }
+  }
+  if (std::find(round.here.begin(), round.here.end(), false) == round.here.end()) return now;
+  return round.wanted_at == kNever ? kNever : round.wanted_at + open.count();
+}
+
+void GroupTask::begin(const Key& key, Round& round) {
+  if (std::any_of(round.members.begin(), round.members.end(),
+                  [&](int rank) { return board_.counts(rank); })) {
+    round.buffer = board_.reserve_result(where(key, round));
+    if (round.buffer < 0) return;  // Soon there is one.
+  } else {
+    round.unread.resize(bytes_);
+  }
+  const board::MachineGroupBoard::Share share = board_.choose_all(where(key, round));
+  Head head{.staleness = share.staleness, .contributors = share.contributors};
+  round.stage.resize(bytes_);
+  board::weighted_sum(shape_.type, shape_.elements, share.terms,
+                      1 / reserve_of(shape_.type, round.size), round.stage.data());
+  fabric::Packer packer;
+  packer.put(Kind::head)
+      .put(key.first)
+      .put(key.second)
+      .put(means_.roster.number(round.members.front()))
+      .put(board_.least_seen())
+      .put(head.staleness)
+      .put(static_cast<std::uint32_t>(head.contributors.size()));
+  for (const int number : head.contributors) packer.put(number);
+  for (const int machine : round.machines) {
+    if (machine != means_.place.machine) means_.send(machine, packer.bytes());
+  }
+  round.heads[means_.place.machine] = std::move(head);
+  round.phase = Phase::heads;
+}
+
+std::byte* GroupTask::result_of(Round& round) const {
+  return round.buffer >= 0 ? static_cast<std::byte*>(board_.values(round.buffer))
+                           : round.unread.data();
+}
+
+bool GroupTask::done(Operations& operations) const {
+  std::erase_if(operations, [](const auto& operation) { return operation->done(); });
+  return operations.empty();
+}
+
+void GroupTask::scatter(const Key& key, Round& round) {
+  const std::size_t machines = round.machines.size();
+  const std::size_t size = size_of(shape_.type);
+  const auto own =
+      std::lower_bound(round.machines.begin(), round.machines.end(), means_.place.machine) -
+      round.machines.begin();
+  const auto [begin, end] = part(own, machines);
+  const std::size_t part_bytes = (end - begin) * size;
+  round.parts.resize(part_bytes * machines);
+  for (std::size_t i = 0; i < machines; ++i) {
+    if (static_cast<std::ptrdiff_t>(i) == own) continue;
+    const auto [from, to] = part(i, machines);
+    round.operations.push_back(means_.channel->receive(
+        round.machines[i], tag(key, false), round.parts.data() + i * part_bytes, part_bytes));
+    round.operations.push_back(means_.channel->send(
+        round.machines[i], tag(key, false), round.stage.data() + from * size, (to - from) * size));
+  }
+  round.phase = Phase::scatter;
+}
+
+void GroupTask::gather(const Key& key, Round& round) {
+  const std::size_t machines = round.machines.size();
+  const std::size_t size = size_of(shape_.type);
+  std::byte* result = result_of(round);
+  std::size_t contributors = 0;
+  for (const auto& [machine, head] : round.heads) contributors += head.contributors.size();
+  const double scale = reserve_of(shape_.type, round.size) /
+                       static_cast<double>(std::max<std::size_t>(contributors, 1));
+  const auto own =
+      std::lower_bound(round.machines.begin(), round.machines.end(), means_.place.machine) -
+      round.machines.begin();
+  const auto [begin, end] = part(own, machines);
+  const std::size_t part_bytes = (end - begin) * size;
+  std::vector<board::Term> terms;
+  for (std::size_t i = 0; i < machines; ++i) {
+    const bool mine = static_cast<std::ptrdiff_t>(i) == own;
+    terms.push_back(
+        {.values = mine ? round.stage.data() + begin * size : round.parts.data() + i * part_bytes,
+         .weight = 1});
+  }
+  board::weighted_sum(shape_.type, end - begin, terms, scale, result + begin * size);
+  for (std::size_t i = 0; i < machines; ++i) {
+    if (static_cast<std::ptrdiff_t>(i) == own) continue;
+    const auto [from, to] = part(i, machines);
+    round.operations.push_back(means_.channel->receive(round.machines[i], tag(key, true),
+                                                       result + from * size, (to - from) * size));
+    round.operations.push_back(
+        means_.channel->send(round.machines[i], tag(key, true), result + begin * size, part_bytes));
+  }
+  round.phase = Phase::gather;
+}
+
+bool GroupTask::advance(const Key& key, Round& round) {
+  if (round.phase == Phase::heads) {
+    if (round.heads.size() < round.machines.size()) return false;
+    scatter(key, round);
+  }
+  if (round.phase == Phase::scatter) {
+    if (!done(round.operations)) return false;
+    gather(key, round);
+  }
+  if (!done(round.operations)) return false;
+  std::vector<int> contributors;
+  std::uint64_t staleness = 0;
+  for (const auto& [machine, head] : round.heads) {
+    contributors.insert(contributors.end(), head.contributors.begin(), head.contributors.end());
+    staleness = std::max(staleness, head.staleness);
+  }
+  if (round.buffer >= 0) {
+    board_.publish_mean(where(key, round), round.buffer, contributors, staleness);
+  }
+  return true;
+}
+
+Time GroupTask::work(Time now) {
+  learn_seen(means_.place.machine, board_.least_seen());
+  answer_askers();
+  look_at_ranks(now);
+  look_at_window();
+  Time again_at = kNever;
+  for (auto at = rounds_.begin(); at != rounds_.end();) {
+    auto& [key, round] = *at;
+    if (round.phase == Phase::waiting) {
+      const Time start = start_at(key, round, now);
+      if (start <= now) begin(key, round);
+      if (round.phase == Phase::waiting) {
+        again_at = std::min(again_at, std::max(start, now + kShortly));
+        ++at;
+        continue;
+      }
+    }
+    at = advance(key, round) ? rounds_.erase(at) : std::next(at);
+  }
+  work_together();
+  return std::min(again_at, look_for_missing(now));
+}
+
+void GroupTask::hear(int from, std::span<const std::byte> message) {
+  fabric::Unpacker unpacker(message);
+  const auto kind = unpacker.take<Kind>();
+  const auto step = unpacker.take<std::uint64_t>();
+  if (kind == Kind::seen) return learn_seen(from, step);
+  if (kind == Kind::ask) {
+    askers_[from] = std::max(askers_[from], step);
+    return;
+  }
+  if (kind == Kind::who) return answer_who(from, step, unpacker.take<std::uint64_t>());
+  if (kind == Kind::missing) {
+    while (step == waiting_for_.first && !unpacker.rest().empty()) {
+      missing_.insert(unpacker.take<int>());
+    }
+    return;
+  }
+  const Key key(step, unpacker.take<int>());
+  Round& round = round_of(key, unpacker.take<int>());
+  if (kind == Kind::here) {
+    const auto found = std::find(round.machines.begin(), round.machines.end(), from);
+    round.here[found - round.machines.begin()] = true;
+    return;
+  }
+  learn_seen(from, unpacker.take<std::uint64_t>());
+  Head head{.staleness = unpacker.take<std::uint64_t>()};
+  for (auto left = unpacker.take<std::uint32_t>(); left > 0; --left) {
+    head.contributors.push_back(unpacker.take<int>());
+  }
+  round.heads[from] = std::move(head);
+}
+
+// The window.
+
+void GroupTask::learn_seen(int machine, std::uint64_t seen) {
+  seen_[machine] = std::max(seen_[machine], seen);
+  std::uint64_t least = std::numeric_limits<std::int64_t>::max();
+  for (int other = 0; other < means_.place.machines(); ++other) {
+    if (other != means_.place.machine) least = std::min(least, seen_[other]);
+  }
+  board_.note_elsewhere(least);
+}
+
+void GroupTask::look_at_window() {
+  for (const int rank : everybody_) {
+    const std::uint64_t step = board_.published_step(rank);
+    if (!board_.counts(rank) || board_.seen(rank) >= step || board_.window_allows(step)) continue;
+    const std::uint64_t wanted = step - static_cast<std::uint64_t>(shape_.window);
+    for (int machine = 0; machine < means_.place.machines(); ++machine) {
+      if (machine == means_.place.machine || seen_[machine] >= wanted) continue;
+      if (asked_[machine] >= wanted) continue;
+      asked_[machine] = wanted;
+      means_.send(machine, fabric::Packer().put(Kind::ask).put(wanted).bytes());
+    }
+  }
+}
+
+void GroupTask::answer_askers() {
+  for (int machine = 0; machine < means_.place.machines(); ++machine) {
+    if (askers_[machine] == 0) continue;
+    if (board_.least_seen() < askers_[machine]) board_.set_blocked();
+    const std::uint64_t seen = board_.least_seen();
+    if (seen < askers_[machine]) continue;
+    askers_[machine] = 0;
+    means_.send(machine, fabric::Packer().put(Kind::seen).put(seen).bytes());
+  }
+}
+
+// All ranks together.
+
+void GroupTask::work_together() {
+  if (together_ == Together::idle) begin_together();
+  if (together_ == Together::gathering && done(together_operations_)) reduce_together();
+  if (together_ == Together::reducing && done(together_operations_)) conclude_together();
+}
+
+void GroupTask::begin_together() {
+  const bool somebody = board_.anybody_counts();
+  if (somebody) {
+    if (options_.synchronise_every == 0) return;
+    for (const int rank : everybody_) {
+      if (board_.counts(rank) && board_.published_step(rank) < next_together_) return;
+    }
+    const board::Gathering all{.step = next_together_, .group = 0, .members = everybody_};
+    if (together_buffer_ < 0) together_buffer_ = board_.reserve_result(all);
+    if (together_buffer_ < 0) return;
+    share_ = board_.choose_all(all);
+  } else {
+    share_ = {};
+  }
+  const Line own{.step = somebody ? next_together_ : 0,
+                 .staleness = share_.staleness,
+                 .seen = board_.least_seen(),
+                 .count = static_cast<int>(share_.contributors.size())};
+  std::memcpy(mine_.data(), &own, sizeof own);
+  std::memcpy(numbers_of(mine_.data()), share_.contributors.data(),
+              share_.contributors.size() * sizeof(int));
+  together_operations_.push_back(means_.channel->gather(mine_.data(), line_bytes_, lines_.data()));
+  together_ = Together::gathering;
+}
+
+void GroupTask::reduce_together() {
+  std::uint64_t step = 0;
+  for (int machine = 0; machine < means_.place.machines(); ++machine) {
+    Line line;
+    std::memcpy(&line, lines_.data() + machine * line_bytes_, sizeof line);
+    step = std::max(step, line.step);
+    learn_seen(machine, line.seen);
+  }
+  if (step == 0) {  // Nobody is left anywhere.
+    over_ = true;
+    together_ = Together::idle;
+    return;
+  }
+  next_together_ = step;
+  together_stage_.resize(bytes_);
+  board::weighted_sum(shape_.type, shape_.elements, share_.terms,
+                      1 / reserve_of(shape_.type, shape_.world_ranks), together_stage_.data());
+  together_operations_.push_back(means_.channel->reduce(together_stage_.data(),
+                                                        together_stage_.data(), shape_.elements,
+                                                        shape_.type, fabric::Combine::sum));
+  together_ = Together::reducing;
+}
+
+void GroupTask::conclude_together() {
+  std::vector<int> contributors;
+  std::uint64_t staleness = 0;
+  for (int machine = 0; machine < means_.place.machines(); ++machine) {
+    Line line;
+    std::memcpy(&line, lines_.data() + machine * line_bytes_, sizeof line);
+    staleness = std::max(staleness, line.staleness);
+    const std::size_t before = contributors.size();
+    contributors.resize(before + line.count);
+    std::memcpy(contributors.data() + before, numbers_of(lines_.data() + machine * line_bytes_),
+                line.count * sizeof(int));
+  }
+  // A machine that nobody is left on has no use for the mean.
+  if (together_buffer_ >= 0) {
+    const board::Term sum{.values = together_stage_.data(), .weight = 1};
+    const double scale = reserve_of(shape_.type, shape_.world_ranks) /
+                         static_cast<double>(std::max<std::size_t>(contributors.size(), 1));
+    board::weighted_sum(shape_.type, shape_.elements, {&sum, 1}, scale,
+                        board_.values(together_buffer_));
+    board_.publish_mean({.step = next_together_, .group = 0, .members = everybody_},
+                        together_buffer_, contributors, staleness);
+  }
+  together_buffer_ = -1;
+  next_together_ += static_cast<std::uint64_t>(options_.synchronise_every);
+  together_ = Together::idle;
+}
+
+// For messages.
+
+Time GroupTask::look_for_missing(Time now) {
+  // The first thing that somebody here waits for: publications, or that somebody catches up.
+  std::pair<std::uint64_t, std::uint64_t> wanted(0, 0);
+  if (!rounds_.empty()) wanted.first = rounds_.begin()->first.first;
+  if (together_ != Together::idle && board_.anybody_counts()) wanted.first = next_together_;
+  for (const int rank : everybody_) {
+    const std::uint64_t step = board_.published_step(rank);
+    if (!board_.counts(rank) || board_.seen(rank) >= step) continue;
+    if (!board_.window_allows(step)) wanted.second = step - std::uint64_t(shape_.window);
+    if (wanted.first == 0) wanted.first = step;
+  }
+  if (wanted != waiting_for_) {
+    waiting_for_ = wanted;
+    waiting_since_ = wanted.first > 0 ? now : kNever;
+    missing_ = RankSet(means_.place.ranks());
+    asked_who_ = false;
+  }
+  if (waiting_since_ == kNever || asked_who_) return kNever;
+  if (now < waiting_since_ + kCurious) return waiting_since_ + kCurious;
+  asked_who_ = true;
+  for (int machine = 0; machine < means_.place.machines(); ++machine) {
+    if (machine == means_.place.machine) {
+      answer_who(machine, wanted.first, wanted.second);
+    } else {
+      means_.send(machine,
+                  fabric::Packer().put(Kind::who).put(wanted.first).put(wanted.second).bytes());
+    }
+  }
+  return kNever;
+}
+
+void GroupTask::answer_who(int machine, std::uint64_t published, std::uint64_t seen) {
+  fabric::Packer answer;
+  answer.put(Kind::missing).put(published);
+  for (const int rank : everybody_) {
+    if (!board_.counts(rank)) continue;
+    const bool late = seen > 0 ? board_.seen(rank) < seen : board_.published_step(rank) < published;
+    if (!late) continue;
+    if (machine == means_.place.machine) missing_.insert(means_.roster.number(rank));
+    answer.put(means_.roster.number(rank));
+  }
+  if (machine != means_.place.machine) means_.send(machine, answer.bytes());
+}
+
+}  // namespace syncopate::detail

@@ -1,0 +1,140 @@
+// What the agent does for one group average: runs the rounds of groups that span machines. (Those
+// of groups on one machine are run by their members.)
+//
+// The machines of a group need no agreement on who starts: whoever does tells the others what it
+// brings (Head), which starts the round with them too. When the heads of all are there, each
+// machine gets a part of the vector from the others, sums it up in the order of machines, and gives
+// the mean to them. Every so many steps all ranks average together; then the fabric's own
+// collective does it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "board/machine_group_board.h"
+#include "collective/agent.h"
+#include "collective/group_exchange.h"
+#include "syncopate/group_average.h"
+
+namespace syncopate::detail {
+
+class Region;
+
+class GroupTask final : public Agent::Task {
+ public:
+  GroupTask(Agent::Means means, std::shared_ptr<Region> region, const board::GroupShape& shape,
+            const GroupOptions& options);
+
+  Agent::Time work(Agent::Time now) override;
+  void hear(int from, std::span<const std::byte> message) override;
+  bool urgent() const override { return waiting_since_ != board::kNever; }
+  RankSet awaited() const override { return missing_; }
+  bool over() const override { return over_; }
+
+ private:
+  using Operations = std::vector<std::unique_ptr<fabric::Operation>>;
+  using Key = std::pair<std::uint64_t, int>;  ///< Step and group.
+  enum class Kind : std::uint8_t { head, here, ask, seen, who, missing };
+  enum class Phase { waiting, heads, scatter, gather };
+
+  /// What a machine brings to a round.
+  struct Head {
+    std::uint64_t staleness = 0;
+    std::vector<int> contributors;  ///< By their numbers in the world.
+  };
+  /// A round of a group that spans machines.
+  struct Round {
+    std::vector<int> machines;  ///< In increasing order.
+    std::vector<int> members;   ///< Of this machine, counted within it.
+    int size = 0;               ///< All members.
+    Phase phase = Phase::waiting;
+    Agent::Time wanted_at = board::kNever;  ///< When a member of this machine first came.
+    std::vector<bool> here;                 ///< Machines whose members have all come.
+    bool told_here = false;
+    std::map<int, Head> heads;      ///< By machine.
+    int buffer = -1;                ///< Where the mean goes …
+    std::vector<std::byte> unread;  ///< … or here, if no member of this machine is left.
+    std::vector<std::byte> stage;   ///< This machine's sum.
+    std::vector<std::byte> parts;   ///< The others' sums of the part that is this machine's.
+    Operations operations;
+  };
+  /// What a local rank is at, kept so that it is worked out once.
+  struct Whereabouts {
+    std::uint64_t step = 0;
+    std::optional<Key> spanning;
+  };
+
+  void look_at_ranks(Agent::Time now);
+  Round& round_of(const Key& key, int member);
+  board::Gathering where(const Key& key, const Round& round) const;
+  bool all_here(const Key& key, const Round& round) const;
+  Duration grace(const Round& round) const;
+  Agent::Time start_at(const Key& key, Round& round, Agent::Time now);
+  void begin(const Key& key, Round& round);
+  bool advance(const Key& key, Round& round);
+  void scatter(const Key& key, Round& round);
+  void gather(const Key& key, Round& round);
+  std::byte* result_of(Round& round) const;
+  bool done(Operations& operations) const;
+  /// The elements that are machine `index`'s of `machines`.
+  std::pair<std::size_t, std::size_t> part(std::size_t index, std::size_t machines) const;
+  int tag(const Key& key, bool second) const;
+
+  // All ranks together.
+  struct Line {
+    std::uint64_t step = 0;  ///< 0: nobody is left there.
+    std::uint64_t staleness = 0;
+    std::uint64_t seen = 0;
+    int count = 0;
+  };
+  enum class Together { idle, gathering, reducing };
+  void work_together();
+  void begin_together();
+  void reduce_together();
+  void conclude_together();
+  std::byte* numbers_of(std::byte* line) const { return line + sizeof(Line); }
+
+  void learn_seen(int machine, std::uint64_t seen);
+  void look_at_window();
+  void answer_askers();
+  /// Whoever waits for long finds out for whom.
+  Agent::Time look_for_missing(Agent::Time now);
+  void answer_who(int machine, std::uint64_t published, std::uint64_t seen);
+
+  Agent::Means means_;
+  std::shared_ptr<Region> region_;
+  board::GroupShape shape_;
+  GroupOptions options_;
+  GroupPlan plan_;
+  board::MachineGroupBoard board_;
+  std::vector<int> seat_of_;
+  std::size_t bytes_;
+  std::vector<Whereabouts> whereabouts_;
+  std::map<Key, Round> rounds_;
+
+  std::vector<std::uint64_t> seen_;    ///< What every rank of each machine has seen.
+  std::vector<std::uint64_t> asked_;   ///< The step for which each machine was asked last.
+  std::vector<std::uint64_t> askers_;  ///< What each machine wants to hear that ours have seen.
+
+  Agent::Time waiting_since_ = board::kNever;  ///< In what is under way now.
+  std::pair<std::uint64_t, std::uint64_t> waiting_for_;
+  bool asked_who_ = false;
+  RankSet missing_;
+
+  Together together_ = Together::idle;
+  std::uint64_t next_together_;
+  std::size_t line_bytes_;
+  std::vector<std::byte> mine_;
+  std::vector<std::byte> lines_;
+  std::vector<int> everybody_;  ///< Of this machine.
+  board::MachineGroupBoard::Share share_;
+  int together_buffer_ = -1;
+  std::vector<std::byte> together_stage_;
+  Operations together_operations_;
+  bool over_ = false;
+};
+
+}  // namespace syncopate::detail

@@ -1,0 +1,14 @@
+// What only libtorch can tell of a run, for tests that do without its header.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace syncopate::testing {
+
+/// The weights that one rank has saved.
+std::vector<float> saved_weights(const std::filesystem::path& run, int rank);
+
+bool has_cuda();
+
+}  // namespace syncopate::testing
