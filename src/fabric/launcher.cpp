@@ -32,6 +32,12 @@ Launcher launcher(Launcher::Kind kind, const char* ranks_variable, const char* r
   return {kind, ranks, number_from(rank_variable, 0, ranks - 1)};
 }
 
+Launcher torchrun() {
+  Launcher result = launcher(Launcher::Kind::torchrun, "WORLD_SIZE", "RANK");
+  result.ranks_here = number_from("LOCAL_WORLD_SIZE", 1, result.ranks);
+  return result;
+}
+
 bool torchrun_is_complete() {
   return is_set("WORLD_SIZE") && is_set("RANK") && is_set("LOCAL_RANK") &&
          is_set("LOCAL_WORLD_SIZE") && is_set("MASTER_ADDR");
@@ -85,7 +91,7 @@ std::optional<Launcher> launcher_from_environment() {
   // The innermost first. torchrun may itself be started by mpirun or srun, once per machine, and
   // then its ranks see the variables of both; nobody starts mpirun from a rank of torchrun.
   if (is_set("TORCHELASTIC_RUN_ID") && torchrun_is_complete()) {
-    return launcher(Kind::torchrun, "WORLD_SIZE", "RANK");
+    return torchrun();
   }
   if (is_set("OMPI_COMM_WORLD_SIZE") && is_set("OMPI_COMM_WORLD_RANK")) {
     return launcher(Kind::open_mpi, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK");
@@ -99,7 +105,7 @@ std::optional<Launcher> launcher_from_environment() {
     return launcher(Kind::slurm_pmix, slurm_ranks_variable(), "SLURM_PROCID");
   }
   // By hand, where torchrun is not wanted.
-  if (torchrun_is_complete()) return launcher(Kind::torchrun, "WORLD_SIZE", "RANK");
+  if (torchrun_is_complete()) return torchrun();
   refuse_srun_without_mpi();
   return std::nullopt;
 }

@@ -18,6 +18,7 @@ struct Launcher {
   Kind kind = Kind::open_mpi;
   int ranks = 1;  ///< How many there are, as the launcher says.
   int rank = 0;
+  int ranks_here = 0;  ///< On this machine; 0: the launcher does not say.
 };
 
 /// As a person would call it: "Open MPI's mpirun".

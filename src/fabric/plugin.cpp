@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "fabric/local_link.h"
 #include "fabric/plugin_folders.h"
 #include "syncopate/error.h"
 
@@ -67,9 +68,11 @@ Mpi of_launcher(const Launcher& launcher) {
     case Launcher::Kind::torchrun:
       break;
   }
-  throw Error(ErrorCode::environment, "torchrun starts ranks without MPI",
-              "Start the ranks with mpirun or srun, or set " + std::string(kFabricVariable) +
-                  "=none to be alone");
+  throw Error(ErrorCode::environment,
+              "torchrun started " + std::to_string(launcher.ranks) + " ranks, " +
+                  std::to_string(launcher.ranks_here) + " of them on this machine",
+              "Start the ranks of several machines with mpirun or srun; torchrun serves one "
+              "machine");
 }
 
 Mpi choose(const Launcher& launcher) {
@@ -81,6 +84,7 @@ Mpi choose(const Launcher& launcher) {
                 "Two MPIs cannot live in one process: unset " + std::string(kFabricVariable));
   }
   if (asked) return *asked;
+  if (launcher.kind == Launcher::Kind::torchrun) return of_launcher(launcher);
   return here ? *here : of_launcher(launcher);
 }
 
@@ -164,6 +168,8 @@ Error translated(Mpi mpi, const std::exception& exception) {
 }  // namespace
 
 std::unique_ptr<Link> connect(const Launcher& launcher) {
+  const bool without_mpi = launcher.kind == Launcher::Kind::torchrun && !asked_for();
+  if (without_mpi && launcher.ranks_here == launcher.ranks) return make_local_link(launcher);
   const Mpi mpi = choose(launcher);
   const std::filesystem::path path = find(mpi);
   const PluginFunction make = load(mpi, path);

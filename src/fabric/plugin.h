@@ -26,6 +26,7 @@ inline constexpr const char* kPluginsVariable = "SYNCOPATE_PLUGINS";
 
 /// Takes part in the world that the launcher started: all of its ranks call this. The MPI is the
 /// one that SYNCOPATE_FABRIC names, or that the program itself has loaded, or the launcher's own.
+/// Under torchrun there is none, and the ranks must be on one machine (local_link.h).
 /// Throws `environment`: if there is no plug-in for it, if MPI cannot be started, or if MPI does
 /// not see as many ranks as the launcher started.
 std::unique_ptr<Link> connect(const Launcher& launcher);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "collective/options.h"
 
@@ -132,7 +133,15 @@ void Gradients::load(const StrategyState& state) {
   const auto carried = state.vectors.find("carried");
   if (carried == state.vectors.end()) return;
   const double weight = state.numbers.at("carried weight");
-  rounds_.restore(carried->second, weight);
+  std::vector<float> sum = carried->second;
+  if (options_.anticipate) {
+    // Whoever computed them, in a world of whatever size: from here on they are this rank's.
+    const float gradients = std::accumulate(sum.begin() + std::ptrdiff_t(counts_), sum.end(), 0.0F);
+    sum.resize(counts_);
+    sum.resize(counts_ + std::size_t(ranks_));
+    sum[counts_ + std::size_t(rank_)] = gradients;
+  }
+  rounds_.restore(sum, weight);
   bases_.assign(std::size_t(std::lround(weight)), 0);
 }
 

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 
-#include "collective/world_state.h"
 #include "syncopate/error.h"
+#include "train/inheritance.h"
 
 namespace syncopate::train {
 namespace {
@@ -20,8 +21,26 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFolder = "checkpoint";
+constexpr std::string_view kPrefix = "rank-";
 
-fs::path part(const fs::path& folder, int rank) { return folder / fmt::format("rank-{}.pt", rank); }
+fs::path part(const fs::path& folder, int rank) {
+  return folder / fmt::format("{}{}.pt", kPrefix, rank);
+}
+
+/// The ranks that have a part, in order.
+std::vector<int> parts_in(const fs::path& folder) {
+  std::vector<int> ranks;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename();
+    int rank = 0;
+    if (!name.starts_with(kPrefix)) continue;
+    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), rank);
+    if (entry.path() == part(folder, rank)) ranks.push_back(rank);
+  }
+  std::ranges::sort(ranks);
+  return ranks;
+}
 
 torch::Tensor tensor_of(const std::vector<float>& values) {
   return torch::tensor(values, torch::kFloat32);
@@ -35,7 +54,8 @@ std::vector<float> vector_of(const torch::Tensor& tensor) {
 std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
   torch::serialize::OutputArchive archive;
   archive.write("weights", tensor_of(snapshot.weights), true);
-  nlohmann::json head{{"numbers", snapshot.numbers},
+  nlohmann::json head{{"ranks", snapshot.ranks},
+                      {"numbers", snapshot.numbers},
                       {"strategy", snapshot.strategy.numbers},
                       {"statistics", snapshot.statistics.size()},
                       {"evaluations", snapshot.evaluations},
@@ -130,15 +150,6 @@ void take_place(const fs::path& fresh, const fs::path& folder) {
   sync_folder(folder.parent_path());
 }
 
-/// Leaves out what the rank that saved it had under way: it will do that itself.
-void make_stand_in(Snapshot& snapshot) {
-  snapshot.stands_in = true;
-  snapshot.strategy.vectors.erase("carried");
-  snapshot.strategy.numbers.erase("carried weight");
-  const auto notes = snapshot.strategy.vectors.find("notes");
-  if (notes != snapshot.strategy.vectors.end()) std::ranges::fill(notes->second, 0.0F);
-}
-
 }  // namespace
 
 Checkpoints::Checkpoints(const World& world, Together& together, fs::path run)
@@ -164,56 +175,69 @@ void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& 
     // Whoever was to do this before us may have died when it was done.
     if (file_at(part(folder_, world_.rank())) == written) return;
     // What a rank was writing when it went may not be whole.
-    for (int rank = 0; rank < world_.size(); ++rank) {
-      if (!world_.shared_state()->roster().expected(rank)) fs::remove(part(fresh, rank));
-    }
+    for (const int rank : gone(world_).list()) fs::remove(part(fresh, rank));
     take_place(fresh, folder_);
   }));
 }
 
 Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
-  fs::path file = part(folder_, world_.rank());
-  const bool missing = !fs::exists(file);
-  for (int rank = 0; rank < world_.size() && !fs::exists(file); ++rank) file = part(folder_, rank);
-  if (!fs::exists(file)) {
-    throw Error(ErrorCode::environment, fmt::format("there is no {}", file.string()),
-                "Resume a run that has saved a checkpoint, with as many ranks as it had");
+  const std::vector<int> saved = parts_in(folder_);
+  if (saved.empty()) {
+    throw Error(ErrorCode::environment,
+                fmt::format("there is no part of a checkpoint in {}", folder_.string()),
+                "Resume a run that has saved a checkpoint");
   }
+  const auto is_saved = [&](int rank) { return std::ranges::binary_search(saved, rank); };
+  const int mine = world_.rank(), ranks = world_.size();
+  const bool was_there = is_saved(mine);
+  Snapshot snapshot = read(was_there ? mine : saved[std::size_t(mine) % saved.size()], &optimizer);
+  if (!was_there) make_stand_in(snapshot);
+  for (int other = mine + ranks; other < snapshot.ranks; other += ranks) {
+    if (is_saved(other)) inherit(snapshot, read(other, nullptr));
+  }
+  share_record(snapshot, ranks);
+  return snapshot;
+}
+
+Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
+  const fs::path file = part(folder_, rank);
   return reading(file, [&] {
     torch::serialize::InputArchive archive;
     archive.load_from(file.string());
-    const auto read = [&](const std::string& name) {
+    const auto tensor_named = [&](const std::string& name) {
       torch::Tensor tensor;
       archive.read(name, tensor, true);
       return tensor;
     };
     const nlohmann::json head = head_of(archive);
-    Snapshot snapshot{.weights = vector_of(read("weights"))};
+    Snapshot snapshot{.weights = vector_of(tensor_named("weights")),
+                      .ranks = head.value("ranks", world_.size())};
     head.at("numbers").get_to(snapshot.numbers);
     head.at("strategy").get_to(snapshot.strategy.numbers);
     head.at("evaluations").get_to(snapshot.evaluations);
     for (std::size_t i = 0; i < head.at("statistics").get<std::size_t>(); ++i) {
-      snapshot.statistics.push_back(read(fmt::format("statistic{}", i)));
+      snapshot.statistics.push_back(tensor_named(fmt::format("statistic{}", i)));
     }
     for (std::size_t i = 0; i < head.at("vectors").size(); ++i) {
-      snapshot.strategy.vectors[head["vectors"][i]] = vector_of(read(fmt::format("vector{}", i)));
+      snapshot.strategy.vectors[head["vectors"][i]] =
+          vector_of(tensor_named(fmt::format("vector{}", i)));
     }
-    torch::serialize::InputArchive state;
-    archive.read("optimizer", state);
-    optimizer.load(state);
-    if (missing) make_stand_in(snapshot);
+    if (optimizer != nullptr) {
+      torch::serialize::InputArchive state;
+      archive.read("optimizer", state);
+      optimizer->load(state);
+    }
     return snapshot;
   });
 }
 
 bool has_checkpoint(const fs::path& run) { return fs::exists(run / kFolder); }
 
-Position saved_position(const fs::path& run, int ranks) {
+Position saved_position(const fs::path& run) {
   Position position;
   // Ranks agree about rounds; the clock that was ahead is the one that may have ended the run.
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (const int rank : parts_in(run / kFolder)) {
     const fs::path file = part(run / kFolder, rank);
-    if (!fs::exists(file)) continue;  // It had died.
     reading(file, [&] {
       torch::serialize::InputArchive archive;
       archive.load_from(file.string());

@@ -26,7 +26,7 @@ struct Snapshot {
   StrategyState strategy;
   std::map<std::string, double> numbers;  ///< The trainer's own.
   std::vector<Evaluation> evaluations;
-  bool stands_in = false;  ///< It was another rank's; this one had died.
+  int ranks = 0;  ///< Of the world that saved it.
 };
 
 class Checkpoints {
@@ -37,11 +37,15 @@ class Checkpoints {
   /// written; the old checkpoint stays as it was.
   void save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer);
 
-  /// This rank's part; if it had died, another's without what was that rank's alone. Throws
-  /// Error if there is none, or it does not fit.
+  /// This rank's part, and what it inherits of ranks that there are no more; for a rank that was
+  /// not there, another's without what was that rank's alone (inheritance.h). Throws Error if
+  /// there is none, or it does not fit.
   Snapshot load(torch::optim::Optimizer& optimizer) const;
 
  private:
+  /// `optimizer` may be null.
+  Snapshot read(int rank, torch::optim::Optimizer* optimizer) const;
+
   World world_;
   Together& together_;
   std::filesystem::path folder_;
@@ -50,6 +54,6 @@ class Checkpoints {
 /// Whether there is a checkpoint to resume from.
 bool has_checkpoint(const std::filesystem::path& run);
 /// How far the run had come when it was saved. Throws Error if that cannot be read.
-Position saved_position(const std::filesystem::path& run, int ranks);
+Position saved_position(const std::filesystem::path& run);
 
 }  // namespace syncopate::train

@@ -57,32 +57,13 @@ fs::path make_directory(const Config& config, const fs::path& runs) {
 
 void write_config(const Config& config, const fs::path& directory) {
   std::ofstream file(directory / "config.json");
-  file << nlohmann::json(config).dump(2) << "\n";
+  file << config_text(config);
   file.close();
   if (!file) {
     throw Error(ErrorCode::environment,
                 fmt::format("{} cannot be written", (directory / "config.json").string()),
                 "Make room on the disk, or choose another place with --runs");
   }
-}
-
-Finished start(const fs::path& directory, const Config& config, const JobOptions& options,
-               bool resume) {
-  std::vector<std::string> command = launch::this_program({kRankCommand, directory.string()});
-  if (resume) command.emplace_back("--resume");
-  if (!options.label.empty()) command.insert(command.end(), {"--label", options.label});
-  fs::remove(directory / "result.json");
-  const launch::LaunchResult ended = launch::launch({.ranks = config.ranks,
-                                                     .command = command,
-                                                     .timeout_seconds = options.timeout_seconds,
-                                                     .kill_after_seconds = kKillAfterSeconds,
-                                                     .survive = options.survive,
-                                                     .output = launch::Output::raw});
-  Finished finished{.exit_code = ended.exit_code, .directory = directory};
-  if (std::ifstream file(directory / "result.json"); file) {
-    finished.result = nlohmann::json::parse(file).get<Result>();
-  }
-  return finished;
 }
 
 /// Checks the settings, and makes the task, which reads the data: what is wrong with them is said
@@ -135,7 +116,7 @@ void check_resumed(const fs::path& directory, const Config& config) {
     refuse(fmt::format("{} has no checkpoint", directory.string()),
            "Resume a run that was saved (--checkpoint-every, or ended with Ctrl-C)");
   }
-  const Position position = saved_position(directory, config.ranks);
+  const Position position = saved_position(directory);
   if (!has_ended(config.until, epoch, position)) return;
   refuse(fmt::format("the run in {} is complete: its end is {}, and it has trained {:.0f} rounds, "
                      "{:.0f} samples or {:.3g} epochs, for {:.1f} s",
@@ -144,16 +125,36 @@ void check_resumed(const fs::path& directory, const Config& config) {
          "Move the end on with --until to train it further");
 }
 
-Finished run_job(const Config& config, const JobOptions& options) {
-  const fs::path directory = make_directory(config, options.runs);
-  write_config(config, directory);
-  return start(directory, config, options, false);
+Finished start_ranks(const fs::path& directory, const Config& config, const JobOptions& options,
+                     bool resume) {
+  std::vector<std::string> command = launch::this_program({kRankCommand, directory.string()});
+  if (resume) command.emplace_back("--resume");
+  if (!options.label.empty()) command.insert(command.end(), {"--label", options.label});
+  const launch::LaunchResult ended = launch::launch({.ranks = config.ranks,
+                                                     .command = command,
+                                                     .timeout_seconds = options.timeout_seconds,
+                                                     .kill_after_seconds = kKillAfterSeconds,
+                                                     .survive = options.survive,
+                                                     .output = launch::Output::raw});
+  Finished finished{.exit_code = ended.exit_code, .directory = directory};
+  if (std::ifstream file(directory / "result.json"); file) {
+    finished.result = nlohmann::json::parse(file).get<Result>();
+  }
+  return finished;
 }
 
-Finished resume_job(const fs::path& directory, const Config& config, const JobOptions& options) {
+fs::path make_run(const Config& config, const fs::path& runs) {
+  const fs::path directory = make_directory(config, runs);
   write_config(config, directory);
-  return start(directory, config, options, true);
+  return directory;
 }
+
+void reopen_run(const fs::path& directory, const Config& config) {
+  write_config(config, directory);
+  fs::remove(directory / "result.json");
+}
+
+std::string config_text(const Config& config) { return nlohmann::json(config).dump(2) + "\n"; }
 
 Config read_config(const fs::path& directory) {
   std::ifstream file(directory / "config.json");

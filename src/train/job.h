@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "syncopate/world.h"
 #include "train/config.h"
 #include "train/result.h"
 
@@ -31,15 +33,33 @@ void check(const Config& config);
 /// The same, and that the run in `directory` can go on and is not at its end.
 void check_resumed(const std::filesystem::path& directory, const Config& config);
 
-/// Runs `config` in a directory of its own: RUNS/<time>-<workload>-<strategy>.
-Finished run_job(const Config& config, const JobOptions& options);
-/// Goes on with the run in `directory` from its checkpoint.
-Finished resume_job(const std::filesystem::path& directory, const Config& config,
-                    const JobOptions& options);
-
+/// Makes RUNS/<time>-<workload>-<strategy> for a run of `config`, and writes config.json there.
+std::filesystem::path make_run(const Config& config, const std::filesystem::path& runs);
+/// Makes the run in `directory`, which must have a checkpoint, one of `config`.
+void reopen_run(const std::filesystem::path& directory, const Config& config);
 Config read_config(const std::filesystem::path& directory);
+/// config.json of a run of `config`.
+std::string config_text(const Config& config);
+
+/// Starts ranks on this machine that train in `directory`, and waits for their end.
+Finished start_ranks(const std::filesystem::path& directory, const Config& config,
+                     const JobOptions& options, bool resume);
+
+struct RankOptions {
+  bool resume = false;
+  bool survive = true;  ///< As in TrainerOptions.
+  std::string label;
+  std::function<void()> ready;  ///< Called when all is there for the training to begin.
+};
+struct RankEnded {
+  Result result;
+  int signal = 0;  ///< That ended the run, on whichever rank.
+};
 
 /// What one rank does, in the directory of its run.
+RankEnded train_as_rank(const World& world, const Config& config,
+                        const std::filesystem::path& directory, const RankOptions& options);
+/// The same in a process of start_ranks().
 void run_rank(const std::filesystem::path& directory, bool resume, const std::string& label);
 
 }  // namespace syncopate::train

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <thread>
 
 #include "syncopate/error.h"
 
@@ -15,11 +18,40 @@ namespace {
 
 constexpr std::size_t kEnough = std::size_t{64} << 10;
 
+/// The lock of whoever stands still, or of a file system that has none, is not waited for longer.
+constexpr auto kPatience = std::chrono::seconds(1);
+constexpr auto kAgainAfter = std::chrono::milliseconds(2);
+
+/// While it lives no other process appends. A lock also makes this machine look at the file anew.
+class Alone {
+ public:
+  explicit Alone(int descriptor) : descriptor_(descriptor) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!set(F_WRLCK) && (errno == EAGAIN || errno == EACCES || errno == EINTR) &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(kAgainAfter);
+    }
+  }
+  ~Alone() { set(F_UNLCK); }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  bool set(short type) const {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    return ::fcntl(descriptor_, F_SETLK, &lock) == 0;
+  }
+  int descriptor_;
+};
+
 double milliseconds(Duration duration) { return double(duration.count()) / 1e6; }
 
 }  // namespace
 
-Metrics::Metrics(const std::filesystem::path& file, int rank) : path_(file.string()), rank_(rank) {
+Metrics::Metrics(const std::filesystem::path& file, int rank, bool across_machines)
+    : path_(file.string()), rank_(rank), across_machines_(across_machines) {
   if (path_.empty()) return;
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0) {
@@ -56,10 +88,12 @@ void Metrics::add(const Exchange& exchange, const StepTimes& times, double sampl
 void Metrics::flush() {
   if (descriptor_ < 0 || lines_.empty()) return;
   const std::string lines = std::exchange(lines_, {});
+  std::optional<Alone> alone;
+  if (across_machines_) alone.emplace(descriptor_);
   if (::write(descriptor_, lines.data(), lines.size()) != ssize_t(lines.size())) {
     throw Error(ErrorCode::environment,
                 fmt::format("{} cannot be written: {}", path_, std::strerror(errno)),
-                "Make room on the disk, or run without --metrics");
+                "Make room on the disk, or train with --no-metrics");
   }
 }
 

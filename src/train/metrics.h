@@ -1,5 +1,6 @@
 // metrics.jsonl of a run: a line for every exchange of every rank. All ranks append to one file;
-// whole lines are written at once, so that they never mix.
+// whole lines are written at once, so that they never mix. Between machines that takes a lock on
+// the file, because each machine may have its own idea of where the file ends.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +19,7 @@ struct StepTimes {
 class Metrics {
  public:
   /// Without a path nothing is written.
-  Metrics(const std::filesystem::path& file, int rank);
+  Metrics(const std::filesystem::path& file, int rank, bool across_machines);
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
@@ -31,6 +32,7 @@ class Metrics {
   std::string path_;
   int descriptor_ = -1;
   int rank_;
+  bool across_machines_;
   std::string lines_;
 };
 

@@ -13,6 +13,8 @@
 namespace syncopate::train {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr double kLineEverySeconds = 10;
 
 std::string line(const Config& config, const std::string& label, const Progress& progress) {
@@ -43,14 +45,25 @@ ShowProgress shower(const Config& config, const std::string& label) {
 
 }  // namespace
 
-void run_rank(const std::filesystem::path& directory, bool resume, const std::string& label) {
+RankEnded train_as_rank(const World& world, const Config& config, const fs::path& directory,
+                        const RankOptions& options) {
+  catch_signals();
+  const board::Roster& roster = world.shared_state()->roster();
+  torch::set_num_threads(std::max(1, roster.cores() / roster.ranks()));
+  Trainer trainer(world, config, directory,
+                  {.resume = options.resume,
+                   .survive = options.survive,
+                   .show = shower(config, options.label)});
+  if (options.ready) options.ready();
+  RankEnded ended{.result = trainer.run()};
+  ended.signal = trainer.signal();
+  return ended;
+}
+
+void run_rank(const fs::path& directory, bool resume, const std::string& label) {
   catch_signals();
   const Config config = read_config(directory);
-  const World world = World::from_environment();
-  const int cores = world.shared_state()->roster().cores();
-  torch::set_num_threads(std::max(1, cores / world.size()));
-  Trainer trainer(world, config, directory, resume, shower(config, label));
-  trainer.run();
+  train_as_rank(World::from_environment(), config, directory, {.resume = resume, .label = label});
 }
 
 }  // namespace syncopate::train

@@ -26,6 +26,7 @@ struct RankSums {
   double contributors = 0;  ///< Over its exchanges.
   double staleness = 0;     ///< The largest.
   double dropped = 0;
+  double signal = 0;  ///< By which it was told to end, if it was.
 };
 
 struct Result {

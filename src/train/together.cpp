@@ -2,7 +2,19 @@
 
 #include <exception>
 
+#include "collective/world_state.h"
+
 namespace syncopate::train {
+
+RankSet gone(const World& world) {
+  RankSet ranks = world.dead();
+  // Of other machines only the dead are known.
+  const board::Roster& roster = world.shared_state()->roster();
+  for (int seat = 0; seat < roster.ranks(); ++seat) {
+    if (!roster.expected(seat)) ranks.insert(roster.number(seat));
+  }
+  return ranks;
+}
 
 Together::Failure Together::each(const std::function<void()>& action) {
   Failure failure;

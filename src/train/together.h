@@ -10,6 +10,9 @@
 
 namespace syncopate::train {
 
+/// Ranks that nobody waits for any more: dead, or gone before the end.
+RankSet gone(const World& world);
+
 class Together {
  public:
   explicit Together(const World& world) : world_(world), failures_(world, 1) {}

@@ -15,10 +15,21 @@ namespace syncopate::train {
 
 std::atomic<bool> told_to_end = false;
 
+namespace {
+
+std::atomic<int> ending_signal = 0;
+
+}  // namespace
+
 void catch_signals() {
   struct sigaction action {};
-  action.sa_handler = [](int) { told_to_end = true; };
-  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  action.sa_handler = [](int signal) {
+    // The first of them is the reason; launchers may send others after it.
+    int none = 0;
+    ending_signal.compare_exchange_strong(none, signal);
+    told_to_end = true;
+  };
+  for (const int signal : {SIGINT, SIGTERM, SIGALRM}) ::sigaction(signal, &action, nullptr);
 }
 
 namespace {
@@ -27,16 +38,19 @@ constexpr auto kShowEvery = std::chrono::milliseconds(200);
 
 /// Whether this rank is the first that is there, and so the one that shows the progress.
 bool leads(const World& world) {
-  board::Roster& roster = world.shared_state()->roster();
-  roster.look_after();
+  const RankSet missing = gone(world);
   int leader = 0;
-  while (!roster.expected(leader)) ++leader;
+  while (missing.contains(leader)) ++leader;
   return world.rank() == leader;
 }
 
-torch::Device device_of(const Config& config, int rank) {
-  const bool cuda = config.device == "cuda" || (config.device == "mixed" && rank == 0);
-  return cuda ? torch::kCUDA : torch::kCPU;
+/// The ranks of a machine take turns with its devices.
+torch::Device device_of(const Config& config, const World& world) {
+  const bool cuda = config.device == "cuda" || (config.device == "mixed" && world.rank() == 0);
+  if (!cuda) return torch::kCPU;
+  const int seat = world.shared_state()->roster().rank();
+  const int devices = std::max(1, int(torch::cuda::device_count()));
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(seat % devices)};
 }
 
 }  // namespace
@@ -52,24 +66,25 @@ class Trainer::Pupil final : public TorchLearner {
 };
 
 Trainer::Trainer(const World& world, const Config& config, const std::filesystem::path& run,
-                 bool resume, ShowProgress show)
+                 const TrainerOptions& options)
     : world_(world),
       config_(config),
       run_(run),
       workload_(workload(config.workload)),
-      device_(device_of(config, world.rank())),
+      device_(device_of(config, world)),
       task_(
           make_task(workload_, {.data = config.data, .model = config.model, .seed = config.seed})),
       course_(config, task_->train_samples()),
       sampler_(task_->train_samples(), world.rank(), world.size(), config.seed),
       weather_(Imbalance::parse(config.imbalance), world.size(), world.rank(), config.seed),
       pacer_(clock_, told_to_end),
-      metrics_(config.metrics ? run / "metrics.jsonl" : std::filesystem::path(), world.rank()),
+      metrics_(config.metrics ? run / "metrics.jsonl" : std::filesystem::path(), world.rank(),
+               world.shared_state()->roster().across()),
       evaluator_(world, *task_, device_),
       together_(world),
       checkpoints_(world, together_, run),
       gather_(world, world.size() * sizeof(RankSums) / sizeof(double)),
-      show_(std::move(show)) {
+      options_(options) {
   if (task_->uneven()) {
     sampler_.group(std::size_t(config.batch),
                    [this](std::int64_t sample) { return task_->work(std::span(&sample, 1)); });
@@ -79,7 +94,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
   optimizer_ = make_optimizer(config, task_->model().parameters());
   pupil_ = std::make_unique<Pupil>(*optimizer_, *this);
   std::optional<Snapshot> snapshot;
-  if (resume) {
+  if (options.resume) {
     snapshot = checkpoints_.load(*optimizer_);
     pupil_->write_weights(snapshot->weights);
     load(*snapshot);
@@ -95,7 +110,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
 
 Trainer::~Trainer() = default;
 
-void Trainer::run() {
+Result Trainer::run() {
   world_.barrier();
   watch_.go();
   while (!course_.must_stop()) {
@@ -110,7 +125,7 @@ void Trainer::run() {
   keep_metrics({.arrived_s = seconds(arrived)});
   evaluate();
   metrics_.flush();
-  write_result();
+  return write_result();
 }
 
 void Trainer::step() {
@@ -127,7 +142,7 @@ void Trainer::step() {
   const Duration arrived = watch_.elapsed();
   const bool time_is_up =
       config_.until.kind == Until::Kind::seconds && seconds(arrived) >= config_.until.amount;
-  strategy_->notes()[kStop] = time_is_up || told_to_end ? 1.0F : 0.0F;
+  strategy_->notes()[kStop] = time_is_up || told_to_end || rank_is_missing_ ? 1.0F : 0.0F;
 
   const Duration computing = arrived - began;
   sums_.computing += seconds(computing);
@@ -219,7 +234,8 @@ void Trainer::evaluate() {
 void Trainer::show_progress(bool now) {
   if (!now && watch_.elapsed() - shown_at_ < kShowEvery) return;
   shown_at_ = watch_.elapsed();
-  if (!leads(world_)) return;
+  look_after_ranks();
+  if (!options_.show || !leads(world_)) return;
   const double clock = seconds(watch_.elapsed());
   Progress progress{.share = course_.share(),
                     .samples = course_.samples(),
@@ -234,11 +250,16 @@ void Trainer::show_progress(bool now) {
   }
   if (clock > 0) progress.wait_share = sums_.waiting / clock;
   if (sums_.exchanges > 0) progress.contributors = sums_.contributors / sums_.exchanges;
-  show_(progress);
+  options_.show(progress);
 }
 
-void Trainer::write_result() {
+void Trainer::look_after_ranks() {
+  if (!options_.survive && !gone(world_).empty()) rank_is_missing_ = true;
+}
+
+Result Trainer::write_result() {
   sums_.seconds = seconds(watch_.elapsed());
+  sums_.signal = ending_signal;
   constexpr std::size_t kNumbers = sizeof(RankSums) / sizeof(double);
   double* all = gather_.slot();
   std::fill(all, all + gather_.size(), 0.0);
@@ -249,7 +270,8 @@ void Trainer::write_result() {
               ranks.size() * sizeof(RankSums));
   Result result = sum_up(ranks, evaluations_, config_.target, workload_.regression);
   result.rounds = double(course_.exchanges());
-  result.interrupted = told_to_end;
+  for (const RankSums& rank : ranks) signal_ = std::max(signal_, int(rank.signal));
+  result.interrupted = signal_ != 0;
   result.dead = world_.dead().list();
   const std::filesystem::path file = run_ / "result.json";
   const auto failure = together_.one([&] {
@@ -260,7 +282,7 @@ void Trainer::write_result() {
     if (!stream) throw std::runtime_error("the disk may be full");
     std::filesystem::rename(fresh, file);
   });
-  if (!failure) return;
+  if (!failure) return result;
   throw Error(ErrorCode::environment,
               fmt::format("{} cannot be written: {}", file.string(), *failure),
               "Make room on the disk; what was saved is unharmed");
@@ -284,6 +306,7 @@ void Trainer::save() {
       {"own exchanges", sums_.exchanges},  {"contributors", sums_.contributors},
       {"staleness", sums_.staleness},      {"dropped", sums_.dropped}};
   snapshot.evaluations = evaluations_;
+  snapshot.ranks = world_.size();
   checkpoints_.save(snapshot, *optimizer_);
 }
 
@@ -294,9 +317,14 @@ void Trainer::load(const Snapshot& snapshot) {
   const auto number = [&](const char* name) { return snapshot.numbers.at(name); };
   evaluations_ = snapshot.evaluations;
   course_.resume(number("samples"), std::uint64_t(number("exchanges")));
-  sampler_.skip_to(std::uint64_t(number("taken")));
+  if (snapshot.ranks == world_.size()) {
+    sampler_.skip_to(std::uint64_t(number("taken")));
+  } else {
+    // The shares are others now: where all ranks together would be, in whole batches.
+    const auto batches = std::uint64_t(number("samples") / double(world_.size() * config_.batch));
+    sampler_.skip_to(batches * std::uint64_t(config_.batch));
+  }
   watch_.resume_from(from_seconds(number("seconds")));
-  if (snapshot.stands_in) return;
   sums_ = {.seconds = 0,
            .computing = number("computing"),
            .waiting = number("waiting"),

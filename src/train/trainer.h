@@ -29,7 +29,7 @@ namespace syncopate::train {
 
 /// Set when the process is told to end (see catch_signals): the run then stops cleanly.
 extern std::atomic<bool> told_to_end;
-/// SIGINT and SIGTERM set told_to_end.
+/// SIGINT, SIGTERM and SIGALRM set told_to_end.
 void catch_signals();
 
 /// What a run reports while it runs; called by one rank, a few times per second at most.
@@ -46,14 +46,24 @@ struct Progress {
 };
 using ShowProgress = std::function<void(const Progress&)>;
 
+struct TrainerOptions {
+  bool resume = false;
+  /// Go on with the others when a rank dies. Where ranks have a launcher that ends the others, it
+  /// decides that.
+  bool survive = true;
+  ShowProgress show;
+};
+
 class Trainer {
  public:
-  Trainer(const World& world, const Config& config, const std::filesystem::path& run, bool resume,
-          ShowProgress show);
+  Trainer(const World& world, const Config& config, const std::filesystem::path& run,
+          const TrainerOptions& options);
   ~Trainer();
 
   /// Trains to the end, and writes result.json.
-  void run();
+  Result run();
+  /// The signal that ended the run, whichever rank it came to; 0: none did.
+  int signal() const { return signal_; }
 
  private:
   class Pupil;  ///< The learner, which tells the trainer of every exchange.
@@ -66,7 +76,8 @@ class Trainer {
   void evaluate();
   void save();
   void load(const Snapshot& snapshot);
-  void write_result();
+  Result write_result();
+  void look_after_ranks();
   void show_progress(bool now);
 
   World world_;
@@ -88,7 +99,7 @@ class Trainer {
   Together together_;
   Checkpoints checkpoints_;
   Allreduce<double> gather_;
-  ShowProgress show_;
+  TrainerOptions options_;
   std::unique_ptr<Strategy> strategy_;
 
   RankSums sums_;
@@ -100,6 +111,8 @@ class Trainer {
   };
   std::vector<Followed> fresh_;  ///< Of the step that just ended.
   Duration shown_at_{0};
+  bool rank_is_missing_ = false;
+  int signal_ = 0;
 };
 
 }  // namespace syncopate::train

@@ -1,6 +1,7 @@
 // A program that links no MPI: says where it finds itself, or why not. For the tests of refusals.
 //
 //   fork     has a child that exits, as data loaders do, and goes on
+//   world    makes a world, and says what the ranks' numbers from 1 add up to
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,11 +10,20 @@
 #include <string>
 
 #include "fabric/plugin.h"
-#include "syncopate/error.h"
+#include "syncopate/syncopate.h"
 
 namespace {
 
+int add_up() {
+  const auto world = syncopate::World::from_environment();
+  syncopate::Allreduce<float> sums(world, 1);
+  *sums.slot() = float(world.rank() + 1);
+  std::printf("rank %d of %d: %g\n", world.rank(), world.size(), sums.exchange().front().sum()[0]);
+  return EXIT_SUCCESS;
+}
+
 int probe(const std::string& what) {
+  if (what == "world") return add_up();
   auto launcher = syncopate::fabric::launcher_from_environment();
   if (!launcher) {
     std::puts("alone");

@@ -5,17 +5,17 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 
+#include "board/meeting.h"
 #include "cli/console/arguments.h"
+#include "fabric/launcher.h"
 #include "syncopate/error.h"
 
 namespace syncopate::cli {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kWrongUse = 2;
 
 /// A program that was started with a closed standard stream must not get it back as a pipe.
 void open_standard_streams() {
@@ -30,8 +30,21 @@ std::string sentence(std::string text) {
   return text;
 }
 
+/// "rank 3: " for one of several that a launcher has started, where each complains for itself.
+std::string speaker() {
+  if (std::getenv(board::kRankVariable) != nullptr) return "";
+  try {
+    const auto launcher = fabric::launcher_from_environment();
+    return launcher ? fmt::format("rank {}: ", launcher->rank) : "";
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 int complain(const std::string& text, int exit_code) {
-  fmt::print(stderr, "syncopate: {}\n", text);
+  // At once, so that the lines of several ranks do not mix.
+  const std::string line = fmt::format("syncopate: {}{}\n", speaker(), text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
   return exit_code;
 }
 
@@ -85,6 +98,8 @@ int run_program(int count, char** arguments, const AddCommands& add) {
   open_standard_streams();
   try {
     return parse(count, arguments, add);
+  } catch (const Silence& silence) {
+    return silence.exit_code;
   } catch (const UsageError& error) {
     return complain(error.what(), kWrongUse);
   } catch (const Error& error) {

@@ -34,6 +34,8 @@ of N       ranks with something in a round, on average
 stale      the most rounds that lay between a gradient's model and the round that took it
 of ideal   speed against that of ranks that never wait, each at its own rate)";
 
+constexpr long kMostRuns = 1000;
+
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
   std::istringstream text(list);
@@ -48,34 +50,9 @@ struct Wanted {
   std::string json;
 };
 
-int compare(const Wanted& wanted, const train::JobOptions& options) {
+void show(const Comparison& comparison, const Wanted& wanted) {
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
-  fmt::print("{}\n{}; {} {} of each strategy\n\n", describe(first), machine_description(),
-             wanted.repeat, wanted.repeat == 1 ? "run" : "runs");
-  std::fflush(stdout);
-  std::vector<std::pair<std::string, std::vector<train::Result>>> runs;
-  for (const auto& config : wanted.configs) runs.emplace_back(config.strategy, 0);
-  // One run of each, then the next of each: what changes on the machine meets them all.
-  for (int round = 0; round < wanted.repeat; ++round) {
-    for (std::size_t i = 0; i < wanted.configs.size(); ++i) {
-      train::Config config = wanted.configs[i];
-      config.seed += std::uint64_t(round);
-      train::JobOptions labelled = options;
-      labelled.label =
-          fmt::format("[{}/{}] {}", std::size_t(round) * wanted.configs.size() + i + 1,
-                      wanted.configs.size() * std::size_t(wanted.repeat), config.strategy);
-      const train::Finished finished = train::run_job(config, labelled);
-      if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
-      if (finished.exit_code != 0 || !finished.result) {
-        fmt::print(stderr, "syncopate: {} did not come to its end; what it wrote is in {}\n",
-                   config.strategy, finished.directory.string());
-        return finished.exit_code == 0 ? 1 : finished.exit_code;
-      }
-      runs[i].second.push_back(*finished.result);
-    }
-  }
-  const Comparison comparison = put_together(runs, wanted.target, first.target, regression);
   fmt::print("{}\n{}\n", table(comparison, regression, first.ranks),
              conclusion(comparison, regression));
   if (!wanted.json.empty()) {
@@ -87,6 +64,40 @@ int compare(const Wanted& wanted, const train::JobOptions& options) {
                   "Choose another file with --json");
     }
   }
+}
+
+int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) {
+  const train::Config& first = wanted.configs.front();
+  const bool regression = train::workload(first.workload).regression;
+  if (crew.speaks()) {
+    fmt::print("{}\n{}; {} {} of each strategy\n\n", describe(first, crew), machine_description(),
+               wanted.repeat, wanted.repeat == 1 ? "run" : "runs");
+    std::fflush(stdout);
+  }
+  std::vector<std::pair<std::string, std::vector<train::Result>>> runs;
+  for (const auto& config : wanted.configs) runs.emplace_back(config.strategy, 0);
+  // One run of each, then the next of each: what changes on the machine meets them all.
+  for (int round = 0; round < wanted.repeat; ++round) {
+    for (std::size_t i = 0; i < wanted.configs.size(); ++i) {
+      train::Config config = wanted.configs[i];
+      config.seed += std::uint64_t(round);
+      train::JobOptions labelled = options;
+      labelled.label =
+          fmt::format("[{}/{}] {}", std::size_t(round) * wanted.configs.size() + i + 1,
+                      wanted.configs.size() * std::size_t(wanted.repeat), config.strategy);
+      const train::Finished finished = crew.run(config, labelled);
+      if (crew.speaks() && isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
+      if (finished.exit_code != 0 || !finished.result) {
+        if (crew.speaks()) {
+          fmt::print(stderr, "syncopate: {} did not come to its end; what it wrote is in {}\n",
+                     config.strategy, finished.directory.string());
+        }
+        return finished.exit_code == 0 ? 1 : finished.exit_code;
+      }
+      runs[i].second.push_back(*finished.result);
+    }
+  }
+  crew.first([&] { show(put_together(runs, wanted.target, first.target, regression), wanted); });
   return 0;
 }
 
@@ -112,18 +123,26 @@ void add_compare(CLI::App& program, int& exit_code) {
   add_settings(*command, typed->settings);
   command->footer(kHowCompareWorks);
   command->callback([typed, &exit_code] {
+    Crew crew;
     Wanted wanted{.json = typed->json};
-    const bool targeted = bool(typed->settings.target);
+    crew.first([&] {
+      read_job_options(typed->settings);
+      if (split(typed->strategies).empty()) {
+        throw UsageError("--strategies is empty; name at least one");
+      }
+      if (typed->repeat) whole_number("--repeat", *typed->repeat, 1, kMostRuns);
+    });
     for (const std::string& strategy : split(typed->strategies)) {
-      train::Config config = read_settings(typed->settings, strategy);
-      config.checkpoints = false;
-      train::check(config);
-      wanted.configs.push_back(config);
+      wanted.configs.push_back(crew.decide([&] {
+        train::Config config = read_settings(typed->settings, strategy, crew);
+        config.checkpoints = false;
+        return config;
+      }));
+      crew.check(wanted.configs.back());
     }
-    if (wanted.configs.empty()) throw UsageError("--strategies is empty; name at least one");
-    if (typed->repeat) wanted.repeat = int(whole_number("--repeat", *typed->repeat, 1, 1000));
-    if (targeted) wanted.target = wanted.configs.front().target;
-    exit_code = compare(wanted, read_job_options(typed->settings));
+    if (typed->repeat) wanted.repeat = int(whole_number("--repeat", *typed->repeat, 1, kMostRuns));
+    if (typed->settings.target) wanted.target = wanted.configs.front().target;
+    exit_code = compare(crew, wanted, read_job_options(typed->settings));
   });
 }
 

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 
 #include "cli/console/arguments.h"
-#include "cli/console/machine.h"
 #include "collective/durations.h"
+#include "fabric/plugin.h"
 #include "launch/launcher.h"
 #include "train/workload.h"
 
@@ -35,6 +36,20 @@ double pace_ms(const std::string& text) {
       fmt::format("--pace is '{}'; give a time for each unit of work such as 0.3ms, or off", text));
 }
 
+/// Ranks that are there already cannot be more or fewer.
+int read_ranks(const std::optional<std::string>& typed, int usual, const Crew& crew) {
+  const auto& launcher = crew.launcher();
+  const int most = std::max(launch::kMostRanks, launcher ? launcher->ranks : 0);
+  const int asked =
+      typed ? int(whole_number("-n", *typed, 1, most)) : (launcher ? launcher->ranks : usual);
+  if (!launcher || asked == launcher->ranks) return asked;
+  throw UsageError(
+      fmt::format("-n is {}, and {} started {} {}; leave -n out, or set {}=none to have ranks "
+                  "started on this machine instead",
+                  asked, to_string(launcher->kind), launcher->ranks,
+                  launcher->ranks == 1 ? "rank" : "ranks", fabric::kFabricVariable));
+}
+
 std::string default_data() {
   const char* named = std::getenv("SYNCOPATE_DATA");
   return named != nullptr ? named : "data";
@@ -50,7 +65,9 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
   option("-w,--workload", typed.workload, "NAME", "What to train; 'syncopate workloads' lists them")
       ->group("Training");
   option("--model", typed.model, "NAME", "Another of the workload's models")->group("Training");
-  option("-n,--ranks", typed.ranks, "N", "Ranks to start; 8 if not given")->group("Training");
+  option("-n,--ranks", typed.ranks, "N",
+         "Ranks to start; 8 if not given. Under mpirun, srun or torchrun: those that it started")
+      ->group("Training");
   option("--batch", typed.batch, "N", "Samples per rank and step")->group("Training");
   option("--optimizer", typed.optimizer, "NAME", "sgd, adam or adamw")->group("Training");
   option("--rate", typed.rate, "X", "Learning rate; 0.001 with adam and adamw if not given")
@@ -96,7 +113,8 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
   option("--timeout", typed.timeout, "S", "End the job after this many seconds, with code 124");
 }
 
-train::Config read_settings(const TypedSettings& typed, const std::string& strategy) {
+train::Config read_settings(const TypedSettings& typed, const std::string& strategy,
+                            const Crew& crew) {
   if (!typed.workload) {
     throw UsageError("--workload is missing; 'syncopate workloads' lists those there are");
   }
@@ -118,7 +136,7 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
                        .device = typed.device.value_or("cpu"),
                        .data = typed.data.value_or(default_data()),
                        .metrics = !typed.no_metrics};
-  if (typed.ranks) config.ranks = int(whole_number("-n", *typed.ranks, 1, launch::kMostRanks));
+  config.ranks = read_ranks(typed.ranks, config.ranks, crew);
   if (typed.batch) config.batch = whole_number("--batch", *typed.batch, 1, kMostSamples);
   if (is_adam(config.optimizer)) {
     if (typed.momentum) {
@@ -135,7 +153,7 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
   if (typed.until) config.until = train::Until::parse(*typed.until);
   if (typed.target) config.target = number("--target", *typed.target);
   if (typed.seed) config.seed = std::uint64_t(whole_number("--seed", *typed.seed, 0, kMostSamples));
-  config.pace_ms = config.ranks > usable_cores() ? usual.pace_ms : 0;
+  config.pace_ms = crew.crowded(config.ranks) ? usual.pace_ms : 0;
   if (typed.pace) config.pace_ms = pace_ms(*typed.pace);
   if (typed.evaluate_every) {
     config.evaluate_every =
@@ -156,7 +174,7 @@ train::JobOptions read_job_options(const TypedSettings& typed) {
   return options;
 }
 
-std::string describe(const train::Config& config) {
+std::string describe(const train::Config& config, const Crew& crew) {
   const train::Workload& workload = train::workload(config.workload);
   std::string text = fmt::format(
       "{} ({}), {} ranks x {} samples, {} at rate {}{}, until {}, imbalance {}", config.workload,
@@ -169,7 +187,7 @@ std::string describe(const train::Config& config) {
     text += fmt::format(
         "\nEach {} takes at least {} ms of a step: the rest is slept, so that {} ranks on {} cores "
         "take the time they would take on devices of their own (--pace).",
-        workload.unit, config.pace_ms, config.ranks, usable_cores());
+        workload.unit, config.pace_ms, config.ranks, crew.cores());
   }
   return text;
 }

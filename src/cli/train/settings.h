@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/train/crew.h"
 #include "train/config.h"
 #include "train/job.h"
 
@@ -22,11 +23,12 @@ struct TypedSettings {
 
 void add_settings(CLI::App& command, TypedSettings& typed);
 
-/// The run that was asked for, with `strategy`. Throws UsageError or Error.
-train::Config read_settings(const TypedSettings& typed, const std::string& strategy);
+/// The run of `crew` that was asked for, with `strategy`. Throws UsageError or Error.
+train::Config read_settings(const TypedSettings& typed, const std::string& strategy,
+                            const Crew& crew);
 train::JobOptions read_job_options(const TypedSettings& typed);
 
 /// How the run is set up, in two lines for the reader of its figures.
-std::string describe(const train::Config& config);
+std::string describe(const train::Config& config, const Crew& crew);
 
 }  // namespace syncopate::cli

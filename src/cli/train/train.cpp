@@ -21,7 +21,9 @@ constexpr const char* kHowTrainWorks = R"(Examples:
   syncopate train --workload hyperplane --strategy eager-solo -n 8 --imbalance random:1x20ms
   syncopate train --workload fashion --strategy wagma:4:10 --until accuracy:88
   syncopate train --resume runs/latest --until epochs:6
+  mpirun -n 16 syncopate train --workload hyperplane --strategy eager-solo
 
+Under mpirun, srun or torchrun the processes that it started are the ranks of one run.
 The run directory RUNS/<time>-<workload>-<strategy> gets config.json, metrics.jsonl (a line per
 exchange and rank), result.json and checkpoint/. Ctrl-C ends the run cleanly, with a checkpoint.
 Evaluating and saving do not count as training time.)";
@@ -52,30 +54,23 @@ void report(const train::Finished& finished, const train::Config& config) {
              directory);
 }
 
-/// A run that is resumed has its settings already: only when it ends may change.
+/// A run that is resumed has its settings already: only when it ends and by how many may change.
 train::Config resumed(const TypedSettings& typed, const std::optional<std::string>& strategy,
-                      const std::string& directory) {
+                      const std::string& directory, const Crew& crew) {
   const train::Config kept = train::read_config(directory);
   train::Config asked = kept;
   TypedSettings all = typed;
   if (!all.workload) all.workload = kept.workload;
-  const train::Config read = read_settings(all, strategy.value_or(kept.strategy));
+  const train::Config read = read_settings(all, strategy.value_or(kept.strategy), crew);
   const nlohmann::json was = kept, now = read;
-  const std::pair<const char*, bool> given[] = {{"workload", bool(typed.workload)},
-                                                {"model", bool(typed.model)},
-                                                {"strategy", bool(strategy)},
-                                                {"ranks", bool(typed.ranks)},
-                                                {"batch", bool(typed.batch)},
-                                                {"optimizer", bool(typed.optimizer)},
-                                                {"rate", bool(typed.rate)},
-                                                {"momentum", bool(typed.momentum)},
-                                                {"weight_decay", bool(typed.weight_decay)},
-                                                {"schedule", bool(typed.schedule)},
-                                                {"imbalance", bool(typed.imbalance)},
-                                                {"pace_ms", bool(typed.pace)},
-                                                {"seed", bool(typed.seed)},
-                                                {"device", bool(typed.device)},
-                                                {"nesterov", typed.nesterov}};
+  const std::pair<const char*, bool> given[] = {
+      {"workload", bool(typed.workload)},   {"model", bool(typed.model)},
+      {"strategy", bool(strategy)},         {"batch", bool(typed.batch)},
+      {"optimizer", bool(typed.optimizer)}, {"rate", bool(typed.rate)},
+      {"momentum", bool(typed.momentum)},   {"weight_decay", bool(typed.weight_decay)},
+      {"schedule", bool(typed.schedule)},   {"imbalance", bool(typed.imbalance)},
+      {"pace_ms", bool(typed.pace)},        {"seed", bool(typed.seed)},
+      {"device", bool(typed.device)},       {"nesterov", typed.nesterov}};
   for (const auto& [name, is_given] : given) {
     if (!is_given || was[name] == now[name]) continue;
     throw Error(ErrorCode::invalid_argument,
@@ -83,6 +78,7 @@ train::Config resumed(const TypedSettings& typed, const std::optional<std::strin
                             was[name].dump(), now[name].dump()),
                 "Leave it out to go on as before, or start a new run without --resume");
   }
+  if (typed.ranks || crew.launcher()) asked.ranks = read.ranks;
   if (typed.until) asked.until = read.until;
   if (typed.evaluate_every) asked.evaluate_every = read.evaluate_every;
   if (typed.checkpoint_every) asked.checkpoint_every = read.checkpoint_every;
@@ -105,19 +101,21 @@ void add_train(CLI::App& program, int& exit_code) {
   add_settings(*command, *typed);
   command->footer(kHowTrainWorks);
   command->callback([=, &exit_code] {
-    const train::JobOptions options = read_job_options(*typed);
-    const train::Config config = *resume ? resumed(*typed, *strategy, **resume)
-                                         : read_settings(*typed, strategy->value_or("sync"));
-    if (*resume) {
-      train::check_resumed(**resume, config);
-    } else {
-      train::check(config);
+    Crew crew;
+    const train::Config config = crew.decide([&] {
+      read_job_options(*typed);
+      return *resume ? resumed(*typed, *strategy, **resume, crew)
+                     : read_settings(*typed, strategy->value_or("sync"), crew);
+    });
+    crew.check(config, *resume);
+    if (crew.speaks()) {
+      fmt::print("{}\n", describe(config, crew));
+      std::fflush(stdout);
     }
-    fmt::print("{}\n", describe(config));
-    std::fflush(stdout);
+    const train::JobOptions options = read_job_options(*typed);
     const train::Finished finished =
-        *resume ? train::resume_job(**resume, config, options) : train::run_job(config, options);
-    report(finished, config);
+        *resume ? crew.resume(**resume, config, options) : crew.run(config, options);
+    if (crew.speaks()) report(finished, config);
     exit_code = finished.exit_code;
   });
 }

@@ -1,0 +1,204 @@
+#include "cli/train/crew.h"
+
+#include <fmt/format.h>
+#include <sys/time.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <exception>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "board/meeting.h"
+#include "cli/console/arguments.h"
+#include "cli/console/machine.h"
+#include "cli/console/program.h"
+#include "collective/world_state.h"
+#include "syncopate/error.h"
+
+namespace syncopate::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTimeoutCode = 124;
+constexpr int kSignalCode = 128;
+/// File systems of several machines may keep for some seconds that there is no such file.
+constexpr auto kUntilSeenEverywhere = std::chrono::seconds(10);
+constexpr auto kLookEvery = std::chrono::milliseconds(50);
+
+bool is_broken = false;
+
+enum Failure : std::size_t { kUsage, kOther, kFailures };
+
+Failure kind_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const UsageError&) {
+    return kUsage;
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::invalid_argument ? kUsage : kOther;
+  } catch (...) {
+    return kOther;
+  }
+}
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+/// What the first rank has just written there must be what this rank sees.
+void await_run(const fs::path& directory, const train::Config& config) {
+  const auto deadline = std::chrono::steady_clock::now() + kUntilSeenEverywhere;
+  while (text_of(directory / "config.json") != train::config_text(config)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw Error(ErrorCode::environment,
+                  fmt::format("{}, which rank 0 has made, is not there on this machine",
+                              directory.string()),
+                  "All ranks write into one directory: choose a place that all machines share "
+                  "(--runs)");
+    }
+    std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
+/// Tells this process after so many seconds to end.
+class Alarm {
+ public:
+  explicit Alarm(std::optional<double> after) { set(after.value_or(0)); }
+  ~Alarm() { set(0); }
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+ private:
+  static void set(double seconds) {
+    itimerval timer{};
+    timer.it_value.tv_sec = std::time_t(seconds);
+    timer.it_value.tv_usec = std::lround((seconds - std::floor(seconds)) * 1e6) % 1'000'000;
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+};
+
+}  // namespace
+
+Crew::Crew() {
+  // A rank of `syncopate run` is told of no launcher, and starts ranks of its own.
+  if (std::getenv(board::kRankVariable) == nullptr) launcher_ = fabric::launcher_from_environment();
+  if (!launcher_) {
+    cores_ = usable_cores();
+    return;
+  }
+  world_ = World::from_environment();
+  failures_.emplace(*world_, kFailures);
+  world_->barrier();  // Its cores are known when everybody is there.
+  const board::Roster& roster = world_->shared_state()->roster();
+  Allreduce<float> machines(*world_, 2);
+  machines.slot()[0] = roster.rank() == 0 ? float(roster.cores()) : 0;
+  machines.slot()[1] = roster.oversubscribed() ? 1 : 0;
+  const auto rounds = machines.exchange();
+  cores_ = int(rounds.front().sum()[0]);
+  crowded_ = rounds.front().sum()[1] > 0;
+}
+
+bool Crew::fell_apart() { return is_broken; }
+
+void Crew::each(const std::function<void()>& action) {
+  if (!world_) return action();
+  std::exception_ptr failure;
+  try {
+    action();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  float* slot = failures_->slot();
+  std::fill_n(slot, kFailures, 0.0F);
+  if (failure) slot[kind_of(failure)] = 1;
+  const auto rounds = failures_->exchange();
+  if (failure) std::rethrow_exception(failure);
+  const auto sum = rounds.front().sum();
+  if (sum[kUsage] > 0) throw Silence{kWrongUse};
+  // Who is not here has said why.
+  const bool complete = rounds.front().receipt().contributors.size() == world_->size();
+  if (sum[kOther] > 0 || !complete) throw Silence{kFailed};
+}
+
+std::string Crew::from_first(std::string text) {
+  if (!world_) return text;
+  std::uint64_t size = text.size();
+  world_->broadcast(std::span(&size, 1), 0);
+  text.resize(size);
+  world_->broadcast(std::span(text), 0);
+  return text;
+}
+
+void Crew::first(const std::function<void()>& action) {
+  each([&] {
+    if (speaks()) action();
+  });
+}
+
+train::Config Crew::decide(const std::function<train::Config()>& decision) {
+  if (!world_) return decision();
+  train::Config config;
+  first([&] { config = decision(); });
+  return nlohmann::json::parse(from_first(train::config_text(config))).get<train::Config>();
+}
+
+void Crew::check(const train::Config& config, const std::optional<fs::path>& resumed) {
+  each([&] {
+    if (speaks() && resumed) return train::check_resumed(*resumed, config);
+    if (!world_ || world_->shared_state()->roster().rank() == 0) train::check(config);
+  });
+}
+
+train::Finished Crew::run(const train::Config& config, const train::JobOptions& options) {
+  std::string directory;
+  first([&] { directory = train::make_run(config, options.runs).string(); });
+  return train_here(directory, config, options, false);
+}
+
+train::Finished Crew::resume(const fs::path& directory, const train::Config& config,
+                             const train::JobOptions& options) {
+  first([&] { train::reopen_run(directory, config); });
+  return train_here(directory.string(), config, options, true);
+}
+
+train::Finished Crew::train_here(const std::string& shown, const train::Config& config,
+                                 const train::JobOptions& options, bool resume) {
+  if (!world_) return train::start_ranks(shown, config, options, resume);
+  // Relative to where the first rank is; the others may have been started elsewhere.
+  const fs::path directory = from_first(speaks() ? fs::absolute(shown).string() : "");
+  each([&] { await_run(directory, config); });
+  bool trains = false;
+  try {
+    const auto began = [&] {
+      each([] {});  // A rank that could not make itself ready is not here.
+      trains = true;
+    };
+    const Alarm alarm(options.timeout_seconds);
+    const train::RankEnded ended = train::train_as_rank(
+        *world_, config, directory,
+        {.resume = resume, .survive = options.survive, .label = options.label, .ready = began});
+    train::Finished finished{.directory = shown, .result = ended.result};
+    if (ended.signal != 0) {
+      finished.exit_code = ended.signal == SIGALRM ? kTimeoutCode : kSignalCode + ended.signal;
+    } else if (!options.survive && !ended.result.dead.empty()) {
+      finished.exit_code = kFailed;
+    }
+    is_broken = !ended.result.dead.empty();
+    return finished;
+  } catch (...) {
+    if (trains) {
+      is_broken = true;
+      new World(*world_);  // Leaving it in good order could take until all others have left.
+    }
+    throw;
+  }
+}
+
+}  // namespace syncopate::cli

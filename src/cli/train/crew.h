@@ -1,0 +1,63 @@
+// Who runs a job: ranks that this process starts on this machine, or, where mpirun, srun or
+// torchrun has started them, the ranks of which this process is one. Then all of them make the
+// same calls on their crew, and the first decides and speaks for all.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "fabric/launcher.h"
+#include "syncopate/allreduce.h"
+#include "syncopate/world.h"
+#include "train/job.h"
+
+namespace syncopate::cli {
+
+class Crew {
+ public:
+  /// Takes part in the world of a launcher, if there is one.
+  Crew();
+
+  /// Who started the ranks; nothing: nobody has, so there can be any number of them.
+  const std::optional<fabric::Launcher>& launcher() const { return launcher_; }
+  /// Whether this process prints what concerns all.
+  bool speaks() const { return !world_ || world_->rank() == 0; }
+  int cores() const { return cores_; }  ///< Of all machines.
+  /// Whether so many ranks are more than there are cores, on any of the machines.
+  bool crowded(int ranks) const { return world_ ? crowded_ : ranks > cores_; }
+
+  // Where a rank fails in one of these, all of them end: it with what went wrong, the others
+  // without a word and with the same exit code.
+
+  /// What the first rank decides.
+  train::Config decide(const std::function<train::Config()>& decision);
+  /// The first rank does it.
+  void first(const std::function<void()>& action);
+  /// Checks on every machine what can be known before the training, or before it goes on.
+  void check(const train::Config& config,
+             const std::optional<std::filesystem::path>& resumed = std::nullopt);
+  /// Trains in a new directory, or goes on in one with a checkpoint.
+  train::Finished run(const train::Config& config, const train::JobOptions& options);
+  train::Finished resume(const std::filesystem::path& directory, const train::Config& config,
+                         const train::JobOptions& options);
+
+  /// Whether a rank failed while the others trained. The process then has to end without any
+  /// ceremony, because others may never come to it.
+  static bool fell_apart();
+
+ private:
+  void each(const std::function<void()>& action);
+  std::string from_first(std::string text);
+  train::Finished train_here(const std::string& shown, const train::Config& config,
+                             const train::JobOptions& options, bool resume);
+
+  std::optional<fabric::Launcher> launcher_;
+  std::optional<World> world_;
+  std::optional<Allreduce<float>> failures_;
+  int cores_ = 0;
+  bool crowded_ = false;
+};
+
+}  // namespace syncopate::cli
