@@ -139,7 +139,7 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
     throw UsageError(fmt::format("--fabric must be openmpi or mpich, not '{}'", fabric));
   }
   const auto started = fabric == "openmpi" ? started_by_openmpi(ranks) : started_by_mpich(ranks);
-  if (!started) throw UsageError(fmt::format("--fabric {}: there is no mpirun.{0}", fabric));
+  if (!started) throw UsageError(fmt::format("--fabric {0}: there is no mpirun.{0}", fabric));
   Side side = our_side(1, command);
   side.note = fmt::format("boards of {} rank{}, {} between them", ranks_each,
                           ranks_each == 1 ? "" : "s", started->note);
