@@ -29,6 +29,8 @@ class MachineBoard : public PartialBoard {
   };
   /// Decides about every rank: what is on the board from now on is for a later round.
   void take(RoundNumber round, Share& share);
+  /// The values of the only rank that contributes, if there is one and they count once.
+  const void* only_share(RoundNumber round);
   /// Lets the ranks sum up what was taken, divided by `divisor`.
   void open(RoundNumber round, double divisor);
   /// Sums chunks up, or makes sure that others have; `over` if there is another attempt.

@@ -25,8 +25,12 @@ constexpr Time kNoteAwaitedEvery = 100 * kMillisecond;
 /// How long the agent looks for messages without sleeping, after something has happened and while
 /// somebody waits.
 constexpr Time kAwakeOnFreeCores = 5 * kMillisecond;
-constexpr Time kLongYield = kMillisecond / 50;
 constexpr Time kAwakeOversubscribed = kMillisecond / 10;
+/// Data that do not get on for so long wait for another machine.
+constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
+/// A turn and a yield that take longer have let others run; for how long to believe that.
+constexpr Time kLongTurn = kMillisecond / 10;
+constexpr Time kCrowdedFor = 100 * kMillisecond;
 /// Then it sleeps, longer and longer. The longest keeps an idle agent below 2 % of a core.
 constexpr Time kShortestNap = kMillisecond / 20;
 constexpr Time kLongestNap = kMillisecond / 2;
@@ -53,7 +57,7 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       roster_(control_->data(), 0, *host_),
       agency_(control_->data() + WorldState::agency_offset(), roster_, *host_),
       timeout_(timeout.count()),
-      crowded_(roster_.ranks() + 1 > roster_.cores()),
+      crowded_until_(roster_.ranks() + 1 > roster_.cores() ? kNever : 0),
       known_dead_(roster_.ranks()),
       heard_(place.machines()) {
   makers_.push_back([](Means means) { return std::make_unique<WorldTask>(std::move(means)); });
@@ -92,32 +96,89 @@ bool Agent::over(Time now) {
   return tasks_.empty() || now >= left_at_ + timeout_;
 }
 
+Time Agent::turn(Time now) {
+  add_tasks();
+  receive(now);
+  Time again_at = kNever;
+  bool urgent = opening_ != nullptr;
+  moving_ = false;
+  std::uint64_t moves = 0;
+  for (auto at = tasks_.begin(); at != tasks_.end();) {
+    again_at = std::min(again_at, at->second->work(now));
+    urgent = urgent || at->second->urgent();
+    moving_ = moving_ || at->second->moving();
+    moves += at->second->moves();
+    at = at->second->over() ? tasks_.erase(at) : std::next(at);
+  }
+  urgent_since_ = urgent ? std::min(urgent_since_, now) : kNever;
+  if (moves != moves_) moved_at_ = now;
+  moves_ = moves;
+  look_after_ranks(now);
+  look_after_machines(now);
+  note_awaited(now);
+  return again_at;
+}
+
 void Agent::run() {
-  try {
-    for (Time now = host_->now(); !over(now); now = host_->now()) {
-      const std::uint64_t calls = agency_.calls().read();
-      add_tasks();
-      receive(now);
-      Time again_at = kNever;
-      bool urgent = opening_ != nullptr;
-      for (auto at = tasks_.begin(); at != tasks_.end();) {
-        again_at = std::min(again_at, at->second->work(now));
-        urgent = urgent || at->second->urgent();
-        at = at->second->over() ? tasks_.erase(at) : std::next(at);
-      }
-      urgent_since_ = urgent ? std::min(urgent_since_, now) : kNever;
-      look_after_ranks(now);
-      look_after_machines(now);
-      note_awaited(now);
-      if (!over(now)) pause(calls, again_at);
+  std::unique_lock lock(turn_);
+  for (Time now = host_->now(); !over(now); now = host_->now()) {
+    const std::uint64_t calls = agency_.calls().read();
+    if (calls != calls_) active_at_ = now;
+    calls_ = calls;
+    Time again_at = kNever;
+    try {
+      again_at = turn(now);
+    } catch (const std::exception& error) {
+      fail(error.what(), "Start the job again; training can go on from its last checkpoint");
     }
-  } catch (const std::exception& error) {
-    fail(error.what(), "Start the job again; training can go on from its last checkpoint");
+    if (over(now)) break;
+    const bool stay = awake(now) && !driven_;
+    if (stay) nap_ = kShortestNap / 2;
+    nap_ = std::min(2 * nap_, kLongestNap);
+    const Time until = std::min(again_at, now + nap_);
+    lock.unlock();
+    if (stay) {
+      sched_yield();
+    } else {
+      agency_.calls().sleep(*host_, calls, until);
+    }
+    while (driven_) {
+      agency_.calls().sleep(*host_, agency_.calls().read(), host_->now() + kLongestNap);
+    }
+    lock.lock();
+    // Others on this host may need the core, of this world or not: then a yield takes long.
+    if (stay && host_->now() > now + kLongTurn) crowded_until_ = now + kCrowdedFor;
   }
   if (!tasks_.empty()) leave_for_ever(std::move(tasks_));
   opening_.reset();
   opened_.reset();
   fabric_.reset();
+}
+
+void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
+  driven_ = true;
+  const std::unique_lock lock(turn_, std::try_to_lock);
+  if (lock) active_at_ = host_->now();
+  while (lock && event.read() == seen) {
+    const Time now = host_->now();
+    if (now >= until || over(now)) break;
+    try {
+      turn(now);
+    } catch (const std::exception& error) {
+      fail(error.what(), "Start the job again; training can go on from its last checkpoint");
+    }
+    if (!awake(now)) break;
+    if (event.read() == seen) sched_yield();
+  }
+  driven_ = false;
+}
+
+bool Agent::awake(Time now) {
+  if (moving_ && now < moved_at_ + kAwakeWhileMoving) return true;
+  const bool urgent = urgent_since_ != kNever;
+  const Time lively = urgent ? std::max(active_at_, urgent_since_) : active_at_;
+  const bool crowded = now < crowded_until_;
+  return now < lively + (!crowded ? kAwakeOnFreeCores : urgent ? kAwakeOversubscribed : 0);
 }
 
 void Agent::add_tasks() {
@@ -240,23 +301,6 @@ void Agent::note_awaited(Time now) {
     if (now - heard_[machine] >= 2 * kPingEvery) awaited.insert(rank);
   }
   agency_.note_awaited(awaited);
-}
-
-void Agent::pause(std::uint64_t calls, Time until) {
-  const Time now = host_->now();
-  if (agency_.calls().read() != calls) active_at_ = now;
-  const bool urgent = urgent_since_ != kNever;
-  const Time lively = urgent ? std::max(active_at_, urgent_since_) : active_at_;
-  if (now < lively + (!crowded_ ? kAwakeOnFreeCores : urgent ? kAwakeOversubscribed : 0)) {
-    nap_ = kShortestNap;
-    sched_yield();
-    // Others on this host may need the core, of this world or not: then the yield takes long.
-    if (host_->now() > now + kLongYield) crowded_ = true;
-    return;
-  }
-  if (now >= until) return;
-  agency_.calls().sleep(*host_, calls, std::min(until, now + nap_));
-  nap_ = std::min(2 * nap_, kLongestNap);
 }
 
 void Agent::fail(const std::string& what_happened, const std::string& what_to_do) {

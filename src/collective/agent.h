@@ -39,6 +39,10 @@ class Agent {
     virtual void hear(int from, std::span<const std::byte> message) = 0;
     /// Whether somebody, here or elsewhere, may be waiting for what comes next.
     virtual bool urgent() const = 0;
+    /// Whether data are on their way, which move only while somebody looks.
+    virtual bool moving() const = 0;
+    /// Grows as they move.
+    virtual std::uint64_t moves() const = 0;
     /// For whom, as far as is known.
     virtual RankSet awaited() const = 0;
     virtual bool over() const = 0;
@@ -67,10 +71,18 @@ class Agent {
   void add(Maker maker);
   void set_timeout(Duration timeout) { timeout_ = timeout.count(); }
 
+  /// Does the agent's work on the thread of a rank that waits for its end anyway, which spares two
+  /// changes of threads: until there is news after `seen`, or nothing more to do for now.
+  void drive(const board::Event& event, std::uint64_t seen, Time until);
+
  private:
   enum class Kind : std::uint8_t { task, ping, pong, dead, failure };
 
   void run();
+  /// Looks at everything once; returns when to do so again without news. Under the turn's mutex.
+  Time turn(Time now);
+  /// Whether it is too early to sleep.
+  bool awake(Time now);
   bool over(Time now);
   void add_tasks();
   void receive(Time now);
@@ -79,7 +91,6 @@ class Agent {
   void look_after_ranks(Time now);
   void look_after_machines(Time now);
   void note_awaited(Time now);
-  void pause(std::uint64_t calls, Time until);
   void fail(const std::string& what_happened, const std::string& what_to_do);
   std::string describe(int machine) const;
 
@@ -90,7 +101,10 @@ class Agent {
   board::Roster roster_;
   board::Agency agency_;
   std::atomic<std::int64_t> timeout_;
-  bool crowded_;  ///< Whether there are fewer cores than want one.
+  std::atomic<bool> driven_ = false;  ///< A rank does the agent's work.
+  Time crowded_until_ = 0;            ///< While there are fewer cores than want one.
+
+  std::mutex turn_;  ///< For all that follows, but for what has a mutex of its own.
 
   std::mutex mutex_;
   std::deque<Maker> makers_;  ///< Under the mutex.
@@ -109,6 +123,10 @@ class Agent {
   Time pinged_at_ = 0;
   Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.
   Time ranks_seen_at_ = 0;
+  bool moving_ = false;  ///< Data are on their way …
+  std::uint64_t moves_ = 0;
+  Time moved_at_ = 0;  ///< … and last moved then.
+  std::uint64_t calls_ = 0;
   Time active_at_ = 0;         ///< When something last happened.
   std::int64_t nap_ = 50'000;  ///< The length of the next sleep.
   bool failed_ = false;

@@ -182,8 +182,8 @@ std::byte* GroupTask::result_of(Round& round) const {
                            : round.unread.data();
 }
 
-bool GroupTask::done(Operations& operations) const {
-  std::erase_if(operations, [](const auto& operation) { return operation->done(); });
+bool GroupTask::done(Operations& operations) {
+  moves_ += std::erase_if(operations, [](const auto& operation) { return operation->done(); });
   return operations.empty();
 }
 
@@ -281,6 +281,10 @@ Time GroupTask::work(Time now) {
     at = advance(key, round) ? rounds_.erase(at) : std::next(at);
   }
   work_together();
+  moving_ = together_ == Together::reducing ||
+            std::any_of(rounds_.begin(), rounds_.end(), [](const auto& entry) {
+              return entry.second.phase == Phase::scatter || entry.second.phase == Phase::gather;
+            });
   return std::min(again_at, look_for_missing(now));
 }
 

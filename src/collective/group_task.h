@@ -31,6 +31,8 @@ class GroupTask final : public Agent::Task {
   Agent::Time work(Agent::Time now) override;
   void hear(int from, std::span<const std::byte> message) override;
   bool urgent() const override { return waiting_since_ != board::kNever; }
+  bool moving() const override { return moving_; }
+  std::uint64_t moves() const override { return moves_; }
   RankSet awaited() const override { return missing_; }
   bool over() const override { return over_; }
 
@@ -78,7 +80,7 @@ class GroupTask final : public Agent::Task {
   void scatter(const Key& key, Round& round);
   void gather(const Key& key, Round& round);
   std::byte* result_of(Round& round) const;
-  bool done(Operations& operations) const;
+  bool done(Operations& operations);
   /// The elements that are machine `index`'s of `machines`.
   std::pair<std::size_t, std::size_t> part(std::size_t index, std::size_t machines) const;
   int tag(const Key& key, bool second) const;
@@ -134,6 +136,8 @@ class GroupTask final : public Agent::Task {
   int together_buffer_ = -1;
   std::vector<std::byte> together_stage_;
   Operations together_operations_;
+  bool moving_ = false;
+  std::uint64_t moves_ = 0;
   bool over_ = false;
 };
 

@@ -25,7 +25,7 @@ std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t el
   std::byte* memory = region->data();
   return std::make_shared<PartialExchange>(
       state->roster(), state->host(), state->timeout(), memory, elements, type, options,
-      std::make_shared<Kept>(state, std::move(region)), state->agency());
+      std::make_shared<Kept>(state, std::move(region)), state->agency(), state->agent());
 }
 
 void* writable_slot(PartialExchange& exchange) { return exchange.writable_slot(); }

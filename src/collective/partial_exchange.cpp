@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "collective/agent.h"
 #include "collective/options.h"
 #include "syncopate/error.h"
 
@@ -45,10 +46,11 @@ board::PartialShape PartialExchange::shape(std::size_t elements, DataType type, 
 PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                                  std::byte* memory, std::size_t elements, DataType type,
                                  const PartialOptions& options, std::shared_ptr<void> kept,
-                                 board::Agency* agency)
+                                 board::Agency* agency, Agent* agent)
     : kept_(std::move(kept)),
       roster_(roster),
       host_(host),
+      agent_(agent),
       agency_(agency),
       timeout_(timeout),
       options_(options),
@@ -317,8 +319,9 @@ std::uint64_t PartialExchange::await() {
       now = host_.now();
       continue;
     }
-    now =
-        lookout_.wait(board_.event(), news, std::min({again_at, deadline, now + kInspectionEvery}));
+    const Time until = std::min({again_at, deadline, now + kInspectionEvery});
+    if (agent_ != nullptr) agent_->drive(board_.event(), news, until);
+    now = lookout_.wait(board_.event(), news, until);
     if (board_.event().read() == news) inspect(now);
   }
   set_waiting(false);

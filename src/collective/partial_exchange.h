@@ -23,12 +23,14 @@
 
 namespace syncopate::detail {
 
+class Agent;
+
 class PartialExchange {
  public:
   PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                   std::byte* memory, std::size_t elements, DataType type,
                   const PartialOptions& options, std::shared_ptr<void> kept = nullptr,
-                  board::Agency* agency = nullptr);
+                  board::Agency* agency = nullptr, Agent* agent = nullptr);
   ~PartialExchange();
   PartialExchange(const PartialExchange&) = delete;
   PartialExchange& operator=(const PartialExchange&) = delete;
@@ -93,6 +95,7 @@ class PartialExchange {
 
   board::Roster& roster_;
   board::Host& host_;
+  Agent* agent_;           ///< If this rank's process has it.
   board::Agency* agency_;  ///< Where the world has several machines, whose agents run the rounds.
   const Duration& timeout_;
   PartialOptions options_;

@@ -18,8 +18,11 @@ using board::Time;
 using round::Facts;
 using round::Message;
 
-/// A piece of this size goes over the fabric while the next one is summed up here.
-constexpr std::size_t kPieceBytes = 1 << 20;
+/// A piece goes over the fabric while the next one is summed up here: an eighth of the vector, but
+/// not too small for the fabric and not too large for the caches.
+constexpr std::size_t kPieces = 8;
+constexpr std::size_t kSmallestPiece = 256 << 10;
+constexpr std::size_t kLargestPiece = 4 << 20;
 /// Pieces under way at once: enough to keep the fabric busy.
 constexpr std::size_t kPiecesAtOnce = 4;
 
@@ -88,8 +91,10 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
   mine_.resize(line_bytes_);
   lines_.resize(line_bytes_ * means_.place.machines());
   const std::size_t chunk_bytes = board_.results().chunking().chunk * size_of(shape.type);
-  chunks_per_piece_ = static_cast<int>(
-      std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(chunk_bytes, 1)));
+  const std::size_t piece =
+      std::clamp(shape.elements * size_of(shape.type) / kPieces, kSmallestPiece, kLargestPiece);
+  chunks_per_piece_ =
+      static_cast<int>(std::max<std::size_t>(1, piece / std::max<std::size_t>(chunk_bytes, 1)));
 }
 
 std::uint64_t* PartialTask::set(std::byte* line, Set which) const {
@@ -259,6 +264,8 @@ double PartialTask::divisor() const {
 
 void PartialTask::open(double divisor) {
   opened_ = true;
+  direct_ = divisor == 1 ? board_.only_share(agreement_.next()) : nullptr;
+  if (direct_ != nullptr) return;
   board_.open(agreement_.next(), divisor);
   const int chunks = board_.results().chunking().count;
   if (const int helpers = helpers_to_wake(means_.roster, chunks); helpers > 0) {
@@ -267,20 +274,24 @@ void PartialTask::open(double divisor) {
 }
 
 void PartialTask::advance_pieces(Time now) {
-  while (!pieces_.empty() && pieces_.front()->done()) pieces_.pop_front();
+  for (; !pieces_.empty() && pieces_.front()->done(); pieces_.pop_front()) ++moves_;
   const board::Chunking& chunking = board_.results().chunking();
   const std::size_t size = size_of(shape_.type);
   while (begun_ < chunking.count && pieces_.size() < kPiecesAtOnce) {
     const int end = std::min(begun_ + chunks_per_piece_, chunking.count);
-    const board::AttemptWord attempt = board_.attempt();
-    const Reduction::Outcome outcome = board_.help(attempt, begun_, end);
-    if (outcome == Reduction::Outcome::over) continue;  // Another attempt has begun.
-    if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
+    const void* sum = direct_;
+    if (sum == nullptr) {
+      const board::AttemptWord attempt = board_.attempt();
+      const Reduction::Outcome outcome = board_.help(attempt, begun_, end);
+      if (outcome == Reduction::Outcome::over) continue;  // Another attempt has begun.
+      if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
+      sum = board_.staged(attempt);
+    }
     const std::size_t from = begun_ * chunking.chunk;
     const std::size_t to = std::min(end * chunking.chunk, chunking.elements);
-    pieces_.push_back(means_.channel->reduce(
-        static_cast<const std::byte*>(board_.staged(attempt)) + from * size,
-        static_cast<std::byte*>(board_.result()) + from * size, to - from, shape_.type, combine_));
+    pieces_.push_back(means_.channel->reduce(static_cast<const std::byte*>(sum) + from * size,
+                                             static_cast<std::byte*>(board_.result()) + from * size,
+                                             to - from, shape_.type, combine_));
     begun_ = end;
   }
 }

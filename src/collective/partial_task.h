@@ -25,6 +25,8 @@ class PartialTask final : public Agent::Task {
   Agent::Time work(Agent::Time now) override;
   void hear(int from, std::span<const std::byte> message) override;
   bool urgent() const override { return phase_ != Phase::agreeing || own_.waits; }
+  bool moving() const override { return gathering_ == nullptr && !pieces_.empty(); }
+  std::uint64_t moves() const override { return moves_; }
   RankSet awaited() const override { return agreement_.missing(); }
   bool over() const override { return over_; }
 
@@ -83,6 +85,9 @@ class PartialTask final : public Agent::Task {
   bool opened_ = false;
   int chunks_per_piece_;
   int begun_ = 0;  ///< Chunks whose reduction over the machines has begun.
+  /// Where this machine's sum is if a single rank of it contributes and it need not be scaled.
+  const void* direct_ = nullptr;
+  std::uint64_t moves_ = 0;
   std::deque<std::unique_ptr<fabric::Operation>> pieces_;
   StallWatch stall_;
   bool over_ = false;

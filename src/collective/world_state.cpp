@@ -70,7 +70,9 @@ Region::~Region() {
   auto* departed = reinterpret_cast<board::Shared<std::uint8_t>*>(mapping_->data() + layout.size());
   departed[roster_.rank()].store(1);
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    if (roster_.expected(rank) && departed[rank].load() == 0) return;
+    // The first rank may have left the world while its process's agent still looks after others.
+    const bool agents = rank == 0 && roster_.across() && !roster_.dead(rank);
+    if ((roster_.expected(rank) || agents) && departed[rank].load() == 0) return;
   }
   // To the end of the last page: a part of a page would be cleared and kept.
   segment_->discard(offset_, whole_pages(mapping_->size()));
@@ -236,7 +238,7 @@ PartialExchange& WorldState::messenger() {
         make_region("carrier for broadcasts", shape.bytes(), shape.smallest_bytes());
     messenger_ = std::make_unique<PartialExchange>(
         roster_, *host_, timeout_, messenger_region_->data(), kMessageElements, DataType::float32,
-        options, nullptr, agency_.get());
+        options, nullptr, agency_.get(), agent_.get());
     // Bits, as what is sent need not be numbers: zeros from the other machines change nothing.
     look_after([shape, options, region = messenger_region_](Agent::Means means) {
       return std::make_unique<PartialTask>(std::move(means), region, shape, options,

@@ -66,6 +66,8 @@ class WorldState {
 
   /// Null on a single machine.
   board::Agency* agency() { return agency_.get(); }
+  /// Null unless this rank's process has the agent.
+  Agent* agent() { return agent_.get(); }
   /// Has the agent of this machine look after a new collective, if this rank is the agent's.
   void look_after(Agent::Maker maker);
   /// On all machines.

@@ -16,6 +16,8 @@ class WorldTask final : public Agent::Task {
   Agent::Time work(Agent::Time now) override;
   void hear(int from, std::span<const std::byte> message) override;
   bool urgent() const override { return gathering_ != nullptr; }
+  bool moving() const override { return false; }
+  std::uint64_t moves() const override { return 0; }
   RankSet awaited() const override { return missing_; }
   bool over() const override { return over_; }
 
