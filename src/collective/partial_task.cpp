@@ -90,11 +90,9 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
   line_bytes_ = sizeof(Line) + sets * set_words_ * sizeof(std::uint64_t);
   mine_.resize(line_bytes_);
   lines_.resize(line_bytes_ * means_.place.machines());
-  const std::size_t chunk_bytes = board_.results().chunking().chunk * size_of(shape.type);
-  const std::size_t piece =
-      std::clamp(shape.elements * size_of(shape.type) / kPieces, kSmallestPiece, kLargestPiece);
-  chunks_per_piece_ =
-      static_cast<int>(std::max<std::size_t>(1, piece / std::max<std::size_t>(chunk_bytes, 1)));
+  // The same on every machine, unlike the chunks of its board.
+  const std::size_t size = size_of(shape.type);
+  piece_ = std::clamp(shape.elements * size / kPieces, kSmallestPiece, kLargestPiece) / size;
 }
 
 std::uint64_t* PartialTask::set(std::byte* line, Set which) const {
@@ -197,8 +195,7 @@ Time PartialTask::work(Time now) {
     open(divisor());
   }
   advance_pieces(now);
-  const bool all_begun = begun_ == board_.results().chunking().count;
-  if (gathering_ != nullptr || !all_begun || !pieces_.empty()) return again_at;
+  if (gathering_ != nullptr || !all_begun() || !pieces_.empty()) return again_at;
   conclude(now);
   return now;
 }
@@ -275,23 +272,23 @@ void PartialTask::open(double divisor) {
 
 void PartialTask::advance_pieces(Time now) {
   for (; !pieces_.empty() && pieces_.front()->done(); pieces_.pop_front()) ++moves_;
-  const board::Chunking& chunking = board_.results().chunking();
+  const std::size_t chunk = board_.results().chunking().chunk;
   const std::size_t size = size_of(shape_.type);
-  while (begun_ < chunking.count && pieces_.size() < kPiecesAtOnce) {
-    const int end = std::min(begun_ + chunks_per_piece_, chunking.count);
+  while (!all_begun() && pieces_.size() < kPiecesAtOnce) {
+    const std::size_t end = std::min(begun_ + piece_, shape_.elements);
     const void* sum = direct_;
     if (sum == nullptr) {
       const board::AttemptWord attempt = board_.attempt();
-      const Reduction::Outcome outcome = board_.help(attempt, begun_, end);
+      const Reduction::Outcome outcome = board_.help(attempt, static_cast<int>(begun_ / chunk),
+                                                     static_cast<int>((end + chunk - 1) / chunk));
       if (outcome == Reduction::Outcome::over) continue;  // Another attempt has begun.
       if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
       sum = board_.staged(attempt);
     }
-    const std::size_t from = begun_ * chunking.chunk;
-    const std::size_t to = std::min(end * chunking.chunk, chunking.elements);
-    pieces_.push_back(means_.channel->reduce(static_cast<const std::byte*>(sum) + from * size,
-                                             static_cast<std::byte*>(board_.result()) + from * size,
-                                             to - from, shape_.type, combine_));
+    pieces_.push_back(
+        means_.channel->reduce(static_cast<const std::byte*>(sum) + begun_ * size,
+                               static_cast<std::byte*>(board_.result()) + begun_ * size,
+                               end - begun_, shape_.type, combine_));
     begun_ = end;
   }
 }

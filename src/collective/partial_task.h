@@ -59,6 +59,7 @@ class PartialTask final : public Agent::Task {
   void conclude(Agent::Time now);
   double divisor() const;
   bool needs_lines_first() const;
+  bool all_begun() const { return begun_ == shape_.elements; }
   std::byte* line_of(int machine) { return lines_.data() + machine * line_bytes_; }
   Line line(int machine) const;
   std::uint64_t* set(std::byte* line, Set which) const;
@@ -83,8 +84,8 @@ class PartialTask final : public Agent::Task {
   std::vector<std::byte> lines_;
   std::unique_ptr<fabric::Operation> gathering_;
   bool opened_ = false;
-  int chunks_per_piece_;
-  int begun_ = 0;  ///< Chunks whose reduction over the machines has begun.
+  std::size_t piece_;      ///< Elements that go over the fabric at once.
+  std::size_t begun_ = 0;  ///< Elements whose reduction over the machines has begun.
   /// Where this machine's sum is if a single rank of it contributes and it need not be scaled.
   const void* direct_ = nullptr;
   std::uint64_t moves_ = 0;
