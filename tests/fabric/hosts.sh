@@ -50,7 +50,7 @@ cat > "$folder/on" <<END
 while [ "\${1#-}" != "\$1" ]; do shift; done
 host=\$1
 shift
-exec ip netns exec "$name-\$host" unshare --uts --mount sh -c \
+exec ip netns exec "$name-\$host" unshare --uts --ipc --mount sh -c \
   "hostname \$host && mount --bind '$folder/hosts' /etc/hosts && cd '$PWD' && \$*"
 END
 chmod +x "$folder/on"
@@ -71,5 +71,8 @@ case $kind in
     ;;
 esac
 # Not exec: what was made here is to be undone.
-ip netns exec "$name-hub" unshare --uts --mount sh -c \
+ip netns exec "$name-hub" unshare --uts --ipc --mount sh -c \
   "hostname hub && mount --bind '$folder/hosts' /etc/hosts && exec \"\$@\"" hub "$@"
+code=$?
+echo "bytes that host one sent: $(ip netns exec "$name-one" cat /sys/class/net/wire/statistics/tx_bytes)"
+exit $code
