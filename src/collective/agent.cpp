@@ -18,8 +18,12 @@ using board::Time;
 constexpr Time kMillisecond = 1'000'000;
 constexpr Time kSecond = 1'000 * kMillisecond;
 constexpr Time kLookAfterRanksEvery = 20 * kMillisecond;
-/// From here on whoever waits makes sure that the other machines answer.
+/// From here on whoever waits makes sure that the other machines answer …
 constexpr Time kPingEvery = kSecond;
+constexpr int kPingsWithinTimeout = 8;
+/// … and gives one up that does not, before the ranks' own waits time out; but not so soon that a
+/// busy machine cannot answer.
+constexpr Time kSilenceAllowed = 2 * kSecond;
 /// How often ranks that wait are told for whom, for their messages.
 constexpr Time kNoteAwaitedEvery = 100 * kMillisecond;
 /// How long the agent looks for messages without sleeping, after something has happened and while
@@ -264,9 +268,15 @@ void Agent::look_after_ranks(Time now) {
   }
 }
 
+Time Agent::ping_every() const {
+  return std::min<Time>(kPingEvery, timeout_ / kPingsWithinTimeout);
+}
+
 void Agent::look_after_machines(Time now) {
-  if (urgent_since_ == kNever || now < urgent_since_ + kPingEvery) return;
-  if (now < pinged_at_ + kPingEvery) return;
+  const Time timeout = timeout_;
+  const Time silence_allowed = std::max(kSilenceAllowed, timeout - 3 * ping_every());
+  if (urgent_since_ == kNever || now < urgent_since_ + ping_every()) return;
+  if (now < pinged_at_ + ping_every()) return;
   const bool first = pinged_at_ < urgent_since_;
   pinged_at_ = now;
   for (int machine = 0; machine < place_.machines(); ++machine) {
@@ -274,7 +284,7 @@ void Agent::look_after_machines(Time now) {
     // Nothing was expected of it before now.
     if (first) heard_[machine] = std::max(heard_[machine], now);
     const Time silent_for = now - heard_[machine];
-    if (silent_for >= timeout_) {
+    if (silent_for >= silence_allowed) {
       return fail(describe(machine) + " has not answered for " +
                       std::to_string(silent_for / kSecond) + " s",
                   "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
@@ -298,7 +308,7 @@ void Agent::note_awaited(Time now) {
   for (int rank = 0; rank < place_.ranks(); ++rank) {
     const int machine = place_.machine_of[rank];
     if (machine == place_.machine || pinged_at_ < urgent_since_) continue;
-    if (now - heard_[machine] >= 2 * kPingEvery) awaited.insert(rank);
+    if (now - heard_[machine] >= 2 * ping_every()) awaited.insert(rank);
   }
   agency_.note_awaited(awaited);
 }

@@ -89,6 +89,7 @@ class Agent {
   void deliver(std::uint64_t task, int from, std::span<const std::byte> message);
   void post(std::uint64_t task, int machine, std::span<const std::byte> message);
   void look_after_ranks(Time now);
+  Time ping_every() const;
   void look_after_machines(Time now);
   void note_awaited(Time now);
   void fail(const std::string& what_happened, const std::string& what_to_do);

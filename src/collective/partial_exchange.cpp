@@ -415,17 +415,20 @@ std::string PartialExchange::blame(std::uint64_t round) const {
   if (attempt.round >= round) {
     reason = " to finish its part of the sum";
     add_if([&](int rank) { return board_.results().holds_chunk(attempt.buffer, rank); });
-  } else if (agency_ != nullptr) {
+  }
+  if (agency_ != nullptr && missing.empty()) {
     const RankSet awaited = agency_->awaited();
-    return (awaited.empty() ? "any deposit" : "rank " + to_string(awaited)) + reason;
-  } else if (blocked_by_ >= 0) {
+    if (awaited.empty()) return "other machines";
+    return (awaited.size() > 1 ? "ranks " : "rank ") + to_string(awaited) + " to arrive";
+  }
+  if (attempt.round < round && blocked_by_ >= 0) {
     reason = ", which lags behind by more than the window,";
     add_if([&](int rank) { return board_.holds_up(rank, round); });
-  } else if (options_.trigger.kind == Trigger::Kind::majority) {
+  } else if (attempt.round < round && options_.trigger.kind == Trigger::Kind::majority) {
     add_if([&, drawn = round::draw(options_.trigger.seed, round, roster_.ranks(), [&](int rank) {
                  return board_.counts(rank);
                })](int rank) { return rank == drawn; });
-  } else {
+  } else if (attempt.round < round) {
     add_if([&](int rank) { return board_.counts(rank) && !board_.has_deposit(rank); });
   }
   std::string names;

@@ -69,10 +69,14 @@ Region::~Region() {
   layout.add(bytes_);
   auto* departed = reinterpret_cast<board::Shared<std::uint8_t>*>(mapping_->data() + layout.size());
   departed[roster_.rank()].store(1);
+  const auto uses_it = [&](int rank) {
+    if (departed[rank].load() != 0) return false;
+    if (roster_.expected(rank)) return true;
+    // The machine's agent stays when its rank has left, until the last round is through.
+    return rank == 0 && roster_.across() && !roster_.dead(rank);
+  };
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    // The first rank may have left the world while its process's agent still looks after others.
-    const bool agents = rank == 0 && roster_.across() && !roster_.dead(rank);
-    if ((roster_.expected(rank) || agents) && departed[rank].load() == 0) return;
+    if (uses_it(rank)) return;
   }
   // To the end of the last page: a part of a page would be cleared and kept.
   segment_->discard(offset_, whole_pages(mapping_->size()));

@@ -46,7 +46,11 @@ TEST(TheWindow, HoldsUpTheRoundBeyondItForTheLastRank) {
         gate->at_the_window = true;
         const Rounds<float> next = rounds.wait();
         EXPECT_TRUE(gate->back) << "the round started before rank 1 had seen the first one";
-        EXPECT_EQ(next.front().receipt().waited_for, 1);
+        const Receipt receipt = next.front().receipt();
+        // A rank that the operating system kept from waiting until the end has waited for nobody;
+        // and so has one whose agent it kept from looking.
+        const bool looked = receipt.waited.count() > 0 && !on_their_way();
+        EXPECT_TRUE(receipt.waited_for == 1 || (receipt.waited_for == -1 && !looked));
         return;
       }
       while (!gate->at_the_window) be_away(1);

@@ -3,7 +3,6 @@
 # and removes what a process that failed has left of it.
 SYNCOPATE_TEST_JOB=syncopate-test-$$
 export SYNCOPATE_TEST_JOB
+trap 'rm -f "/dev/shm/$SYNCOPATE_TEST_JOB".*' EXIT
+trap 'exit 1' TERM INT
 "$@"
-code=$?
-rm -f "/dev/shm/$SYNCOPATE_TEST_JOB".*
-exit $code

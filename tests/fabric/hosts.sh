@@ -1,0 +1,78 @@
+#!/bin/sh
+# Runs a command on three hosts that are network namespaces on one bridge: hosts.sh openmpi|mpich
+# RANKS COMMAND…, with so many ranks on each. DELAY and RATE are those of each host's link. Needs
+# root and iproute2; ends with code 77 where these are missing.
+kind=$1 ranks=$2
+shift 2
+: "${DELAY:=1ms}" "${RATE:=1gbit}"
+name=syn$$
+folder=$(mktemp -d)
+
+end() {
+  for host in hub one two three; do ip netns del "$name-$host" 2>/dev/null; done
+  rm -rf "$folder"
+}
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+trap end EXIT
+trap 'exit 1' TERM INT
+
+[ "$(id -u)" = 0 ] || skip "network namespaces need root"
+command -v ip > /dev/null && command -v tc > /dev/null || skip "no ip or tc (iproute2)"
+ip netns add "$name-hub" 2>/dev/null || skip "no network namespaces here"
+ip -n "$name-hub" link add bridge type bridge 2>/dev/null || skip "no bridges here"
+ip -n "$name-hub" addr add 10.77.0.1/24 dev bridge
+ip -n "$name-hub" link set bridge up
+ip -n "$name-hub" link set lo up
+printf '127.0.0.1 localhost\n10.77.0.1 hub\n' > "$folder/hosts"
+number=1
+for host in one two three; do
+  number=$((number + 1))
+  ip netns add "$name-$host"
+  ip -n "$name-hub" link add "to-$host" type veth peer name wire netns "$name-$host" ||
+    skip "no veth links here"
+  ip -n "$name-hub" link set "to-$host" master bridge up
+  ip -n "$name-$host" addr add 10.77.0.$number/24 dev wire
+  ip -n "$name-$host" link set wire up
+  ip -n "$name-$host" link set lo up
+  tc -n "$name-$host" qdisc add dev wire root netem delay "$DELAY" rate "$RATE" 2>/dev/null ||
+    { echo "links without delay: this kernel has no netem"
+      tc -n "$name-$host" qdisc add dev wire root tbf rate "$RATE" burst 256kb latency 50ms \
+        2>/dev/null || echo "links without limit: this kernel has no tbf"; }
+  echo "10.77.0.$number $host" >> "$folder/hosts"
+done
+
+# What an MPI takes for ssh: on HOST COMMAND…
+cat > "$folder/on" <<END
+#!/bin/sh
+while [ "\${1#-}" != "\$1" ]; do shift; done
+host=\$1
+shift
+exec ip netns exec "$name-\$host" unshare --uts --ipc --mount sh -c \
+  "hostname \$host && mount --bind '$folder/hosts' /etc/hosts && cd '$PWD' && \$*"
+END
+chmod +x "$folder/on"
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+case $kind in
+  openmpi)
+    pass=$(env | sed -n 's/^\(SYNCOPATE_[A-Z_]*\)=.*/-x \1/p')
+    set -- mpirun.openmpi --mca plm_rsh_agent "$folder/on" --mca plm_rsh_no_tree_spawn 1 \
+      --mca btl tcp,self --mca pml ob1 --mca btl_tcp_if_include 10.77.0.0/24 \
+      --mca oob_tcp_if_include 10.77.0.0/24 --mca mpi_yield_when_idle 1 --oversubscribe \
+      --host "one:$ranks,two:$ranks,three:$ranks" -n $((3 * ranks)) $pass "$@"
+    ;;
+  *)
+    export UCX_TLS=tcp,self UCX_NET_DEVICES=wire
+    set -- mpirun.mpich -launcher ssh -launcher-exec "$folder/on" \
+      -hosts one,two,three -ppn "$ranks" -n $((3 * ranks)) "$@"
+    ;;
+esac
+# Not exec: what was made here is to be undone.
+ip netns exec "$name-hub" unshare --uts --ipc --mount sh -c \
+  "hostname hub && mount --bind '$folder/hosts' /etc/hosts && exec \"\$@\"" hub "$@"
+code=$?
+echo "bytes that host one sent: $(ip netns exec "$name-one" cat /sys/class/net/wire/statistics/tx_bytes)"
+exit $code

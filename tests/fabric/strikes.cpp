@@ -1,0 +1,261 @@
+// What befalls ranks and agents of a world that mpirun started: strikes SCENARIO, on five ranks,
+// of which 0 and 1, 2, and 3 and 4 share machines (SYNCOPATE_SPLIT=2,1). A rank to which what it
+// should happens says so and ends with code 0. strikes.sh starts it and counts.
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/common.h"
+#include "syncopate/syncopate.h"
+
+namespace syncopate::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kVictim = 4;  // Not the first of its machine.
+constexpr int kAgent = 3;   // The first of the same machine.
+const std::vector<float> kOne{1.0F};
+
+/// What the processes tell each other behind the world's back.
+struct Notes {
+  std::atomic<pid_t> process[8];
+  std::atomic<int> through;
+};
+
+struct Stage {
+  World& world;
+  Notes& notes;
+
+  int rank() const { return world.rank(); }
+  /// Whoever is struck sees to it itself.
+  void strike(int signal) const { kill(getpid(), signal); }
+  void wake(int rank) const { kill(notes.process[rank], SIGCONT); }
+  /// Waits until so many ranks have come here.
+  void meet(int ranks) const {
+    ++notes.through;
+    while (notes.through < ranks) std::this_thread::sleep_for(1ms);
+  }
+};
+
+void require(bool condition, const std::string& what) {
+  if (!condition) throw std::runtime_error("not so: " + what);
+}
+
+/// What is thrown, with all of these words, within the time.
+void expect_error(ErrorCode code, const std::vector<std::string>& words, Duration within,
+                  const std::function<void()>& act) {
+  const auto begin = Clock::now();
+  try {
+    act();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    require(error.code() == code, "another error was expected: " + text);
+    for (const std::string& word : words) {
+      require(text.find(word) != std::string::npos, "\"" + word + "\" is in: " + text);
+    }
+    const auto took = std::chrono::duration<double>(Clock::now() - begin);
+    require(took < within, "in time, but after " + std::to_string(took.count()) + " s: " + text);
+    return;
+  }
+  throw std::runtime_error("not so: an error was expected");
+}
+
+PartialOptions options(Trigger trigger) { return {.trigger = trigger, .scale = Scale::none}; }
+
+/// The others go on without a rank that was killed, count what it gave, and learn of its death.
+void rank_killed(const Stage& stage) {
+  constexpr int kSteps = 30, kGiven = 5;
+  PartialAllreduce<double> rounds(stage.world, 1, options(first()));
+  const std::vector<double> one{1.0};
+  double total = 0;
+  bool told = false;
+  const auto follow = [&](const Round<double>& round) {
+    total += round.sum()[0];
+    told = round.receipt().dead.list() == std::vector<int>{kVictim};
+  };
+  for (int step = 0; step < kSteps; ++step) {
+    if (stage.rank() == kVictim && step == kGiven) {
+      rounds.start(one);  // Complete: it counts.
+      stage.strike(SIGKILL);
+    }
+    for (const auto& round : rounds.exchange(one)) follow(round);
+    std::this_thread::sleep_for(20ms);
+  }
+  rounds.finish(follow);
+  require(total == 4 * kSteps + kGiven + 1, "the sum is " + std::to_string(total));
+  require(told, "the last receipt names the dead rank");
+  require(stage.world.dead().contains(kVictim), "the world names the dead rank");
+  stage.world.barrier();
+}
+
+/// Within the window nothing waits for a rank that is stopped; beyond, the timeout names it.
+void rank_stopped(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(first()));
+  std::uint64_t seen = 0;
+  double total = 0;
+  const auto follow = [&](const Round<float>& round) {
+    seen = round.number();
+    total += round.sum()[0];
+  };
+  stage.world.barrier();
+  if (stage.rank() == kVictim) {
+    stage.strike(SIGSTOP);
+  } else {
+    int deposits = 0;
+    expect_error(ErrorCode::timeout, {"rank 4"}, 20s, [&] {
+      for (;;) {
+        ++deposits;
+        for (const auto& round : rounds.exchange(kOne)) follow(round);
+      }
+    });
+    require(seen == 8, "rounds within the window: " + std::to_string(seen));
+    stage.meet(4);
+    if (stage.rank() == 0) stage.wake(kVictim);
+    for (const auto& round : rounds.wait()) follow(round);
+  }
+  for (const auto& round : rounds.exchange(kOne)) follow(round);
+  rounds.finish(follow);
+  stage.world.barrier();
+}
+
+/// The machine of an agent that was killed is lost, and everybody hears of it.
+void agent_killed(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(first()));
+  for (int step = 0; step < 3; ++step) rounds.exchange(kOne);
+  stage.world.barrier();
+  if (stage.rank() == kAgent) stage.strike(SIGKILL);
+  const bool same_machine = stage.rank() == kVictim;
+  const std::vector<std::string> words =
+      same_machine ? std::vector<std::string>{"rank 3", "spoke for this machine"}
+                   : std::vector<std::string>{"machine", "#3", "ranks 3 and 4"};
+  expect_error(ErrorCode::machine_lost, words, same_machine ? 2s : 8s, [&] {
+    for (;;) {
+      rounds.exchange(kOne);
+      std::this_thread::sleep_for(10ms);
+    }
+  });
+}
+
+/// The others wait for an agent that is stopped, and go on with it.
+void agent_stopped_for_a_while(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  stage.world.barrier();
+  std::thread waker;
+  if (stage.rank() == 0) {
+    waker = std::thread([&] {
+      std::this_thread::sleep_for(2s);
+      stage.wake(kAgent);
+    });
+  }
+  if (stage.rank() == kAgent) stage.strike(SIGSTOP);
+  for (int step = 0; step < 10; ++step) {
+    require(rounds.exchange(kOne).front().sum()[0] == 5, "everybody is in the sum");
+  }
+  if (waker.joinable()) waker.join();
+  stage.world.barrier();
+}
+
+/// For so long that the others give its machine up.
+void agent_stopped(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  stage.world.barrier();
+  if (stage.rank() == kAgent) stage.strike(SIGSTOP);
+  // Its own machine waits with it, and then hears that it was given up.
+  const bool same_machine = stage.rank() == kAgent || stage.rank() == kVictim;
+  if (same_machine) {
+    try {
+      rounds.exchange(kOne);
+    } catch (const Error& error) {
+      if (stage.rank() != kAgent) stage.meet(4);
+      return;
+    }
+    throw std::runtime_error("not so: an error was expected");
+  }
+  expect_error(ErrorCode::machine_lost, {"machine", "#3", "ranks 3 and 4"}, 8s,
+               [&] { rounds.exchange(kOne); });
+  stage.meet(4);
+  if (stage.rank() == 0) stage.wake(kAgent);
+}
+
+/// A rank of another machine that does not come is named.
+void barrier_missed(const Stage& stage) {
+  if (stage.rank() == kVictim) {
+    while (stage.notes.through < 4) std::this_thread::sleep_for(10ms);
+  } else {
+    expect_error(ErrorCode::timeout, {"rank 4"}, 10s, [&] { stage.world.barrier(); });
+    stage.meet(4);
+  }
+  stage.world.barrier();
+}
+
+void deposit_missed(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  rounds.exchange(kOne);
+  if (stage.rank() == kVictim) {
+    while (stage.notes.through < 4) std::this_thread::sleep_for(10ms);
+    rounds.start(kOne);
+  } else {
+    rounds.start(kOne);
+    expect_error(ErrorCode::timeout, {"rank 4"}, 10s, [&] { rounds.wait(); });
+    stage.meet(4);
+  }
+  require(rounds.wait().front().sum()[0] == 5, "the round is complete in the end");
+  stage.world.barrier();
+}
+
+void mismatch(const Stage& stage) {
+  const bool odd = stage.rank() == kVictim;
+  expect_error(ErrorCode::mismatch, {"rank 4", "disagree"}, 10s,
+               [&] { PartialAllreduce<float> rounds(stage.world, odd ? 2 : 1, options(all())); });
+}
+
+const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
+    {"rank-killed", rank_killed},
+    {"rank-stopped", rank_stopped},
+    {"agent-killed", agent_killed},
+    {"agent-stopped", agent_stopped},
+    {"agent-stopped-for-a-while", agent_stopped_for_a_while},
+    {"barrier-missed", barrier_missed},
+    {"deposit-missed", deposit_missed},
+    {"mismatch", mismatch}};
+
+}  // namespace
+}  // namespace syncopate::testing
+
+int main(int count, char** arguments) {
+  using namespace syncopate::testing;
+  const auto found = kScenarios.find(count > 1 ? arguments[1] : "");
+  if (found == kScenarios.end()) {
+    std::puts("strikes SCENARIO");
+    return EXIT_FAILURE;
+  }
+  const Common<Notes> notes;
+  int rank = -1;
+  try {
+    syncopate::World world = syncopate::World::from_environment();
+    rank = world.rank();
+    notes->process[rank] = getpid();
+    world.barrier();
+    found->second({world, *notes});
+  } catch (const std::exception& error) {
+    std::printf("rank %d failed: %s\n", rank, error.what());
+    std::fflush(nullptr);
+    std::_Exit(EXIT_FAILURE);
+  }
+  // Into a file, as a launcher that stumbles over the dead loses what was printed.
+  if (std::FILE* log = std::fopen(std::getenv("SYNCOPATE_TEST_LOG"), "a"); log != nullptr) {
+    std::fprintf(log, "rank %d is content\n", rank);
+    std::fclose(log);
+  }
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Strikes at a job under mpirun: strikes.sh openmpi|mpich CONTENT SECONDS PROGRAM SCENARIO [plain].
+# So many ranks are to be content, all processes gone within the time, and nothing left of them.
+# CONTENT any: the launcher may end the others before they are. plain: mpirun as most people call it,
+# which ends the job when a rank is killed.
+kind=$1 content=$2 seconds=$3 program=$4 scenario=$5 plain=$6
+case $kind in
+  openmpi) set -- mpirun.openmpi --oversubscribe ;;
+  *) set -- mpirun.mpich ;;
+esac
+if [ -z "$plain" ]; then
+  case $kind in
+    openmpi) set -- "$@" --enable-recovery ;;
+    *) set -- "$@" -disable-auto-cleanup ;;
+  esac
+fi
+folder=$(mktemp -d)
+# The program under a name of its own, so that its processes can be told from others.
+ln -s "$program" "$folder/strikes"
+SYNCOPATE_TEST_LOG=$folder/log
+SYNCOPATE_TEST_JOB=syncopate-test-$$
+SYNCOPATE_PLUGINS=$(dirname "$program")/../lib/syncopate
+SYNCOPATE_TIMEOUT=3 SYNCOPATE_SPLIT=2,1
+export SYNCOPATE_TEST_LOG SYNCOPATE_TEST_JOB SYNCOPATE_PLUGINS SYNCOPATE_TIMEOUT SYNCOPATE_SPLIT
+begin=$(date +%s)
+timeout -k 5 "$seconds" "$@" -n 5 "$folder/strikes" "$scenario"
+code=$?
+took=$(($(date +%s) - begin))
+sleep 0.5
+left=$(pgrep -f "^$folder/strikes" | tr '\n' ' ')
+[ -n "$left" ] && kill -KILL $left
+found=$(grep -c content "$folder/log" 2>/dev/null)
+echo "$kind, $scenario: code $code after $took s, ${found:-0} of $content content, left: ${left:-none}"
+cat "$folder/log" 2>/dev/null
+rm -rf "$folder" "/dev/shm/$SYNCOPATE_TEST_JOB".*
+[ "$content" = any ] || [ "${found:-0}" = "$content" ] || exit 1
+[ -z "$left" ] && [ "$took" -lt "$seconds" ]
