@@ -40,7 +40,7 @@ void close_input() {
 std::vector<Entry> entries(const Request& request) {
   std::vector<Entry> entries;
   for (const std::string& trigger : request.triggers) {
-    entries.push_back({our_side(request.ranks, kRankCommand), request.work});
+    entries.push_back({request.ours, request.work});
     entries.back().work.trigger = trigger;
   }
   for (const Side& peer : request.peers.found) entries.push_back({peer, request.work});

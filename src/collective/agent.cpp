@@ -31,6 +31,16 @@ constexpr Time kAwakeOversubscribed = kMillisecond / 10;
 constexpr Time kShortestNap = kMillisecond / 20;
 constexpr Time kLongestNap = kMillisecond / 2;
 
+/// What is under way may still write to memory of the tasks and of the board, and nothing can stop
+/// it: a fabric cannot take back what it has begun.
+template <typename Tasks>
+void leave_for_ever(Tasks tasks) {
+  static std::mutex mutex;
+  static auto* const remains = new std::vector<Tasks>;
+  const std::lock_guard lock(mutex);
+  remains->push_back(std::move(tasks));
+}
+
 }  // namespace
 
 Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
@@ -72,16 +82,20 @@ std::string Agent::describe(int machine) const {
          to_string(ranks) + ")";
 }
 
-bool Agent::over() const {
+bool Agent::over(Time now) {
+  if (failed_) return true;
   // The task of the world is the first, and ends when every rank of every machine has left.
-  return failed_ || (made_ > 0 && tasks_.find(1) == tasks_.end());
+  if (made_ == 0 || tasks_.find(1) != tasks_.end()) return false;
+  // The last rounds of the others may be under way. They end by themselves, as nobody counts
+  // anymore, unless some machine knows nothing of them.
+  left_at_ = std::min(left_at_, now);
+  return tasks_.empty() || now >= left_at_ + timeout_;
 }
 
 void Agent::run() {
   try {
-    while (!over()) {
+    for (Time now = host_->now(); !over(now); now = host_->now()) {
       const std::uint64_t calls = agency_.calls().read();
-      const Time now = host_->now();
       add_tasks();
       receive(now);
       Time again_at = kNever;
@@ -95,13 +109,12 @@ void Agent::run() {
       look_after_ranks(now);
       look_after_machines(now);
       note_awaited(now);
-      if (!over()) pause(calls, again_at);
+      if (!over(now)) pause(calls, again_at);
     }
   } catch (const std::exception& error) {
     fail(error.what(), "Start the job again; training can go on from its last checkpoint");
   }
-  // What is under way uses memory of the tasks and of the board.
-  tasks_.clear();
+  if (!tasks_.empty()) leave_for_ever(std::move(tasks_));
   opening_.reset();
   opened_.reset();
   fabric_.reset();

@@ -59,7 +59,8 @@ class Agent {
         Duration timeout);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
-  /// Returns when the ranks of all machines have left the world, or a machine is lost.
+  /// Returns when the ranks of all machines have left the world and nothing of theirs is under way,
+  /// or a machine is lost.
   ~Agent();
 
   /// Looks after one more. Every machine adds the same in the same order.
@@ -70,7 +71,7 @@ class Agent {
   enum class Kind : std::uint8_t { task, ping, pong, dead, failure };
 
   void run();
-  bool over() const;
+  bool over(Time now);
   void add_tasks();
   void receive(Time now);
   void deliver(std::uint64_t task, int from, std::span<const std::byte> message);
@@ -104,6 +105,7 @@ class Agent {
   std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
   std::vector<Time> heard_;       ///< When each machine last said anything.
   Time urgent_since_ = board::kNever;
+  Time left_at_ = board::kNever;  ///< When every rank had left.
   Time pinged_at_ = 0;
   Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.
   Time ranks_seen_at_ = 0;

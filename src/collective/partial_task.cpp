@@ -1,6 +1,7 @@
 #include "collective/partial_task.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -49,6 +50,22 @@ std::vector<std::vector<int>> ranks_by_machine(const fabric::Place& place) {
   return result;
 }
 
+/// Machines take part in a round at different times, so that only a clock they share tells who
+/// came last. Whoever waits long enough to care waits longer than their wall clocks are apart.
+std::int64_t wall_clock_ahead(board::Host& host) {
+  std::int64_t result = 0;
+  Time narrowest = kNever;
+  for (int look = 0; look < 5; ++look) {  // The thread may lose its core between the two clocks.
+    const Time before = host.now();
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    const Time took = host.now() - before;
+    if (took >= narrowest) continue;
+    narrowest = took;
+    result = std::chrono::nanoseconds(wall).count() - before;
+  }
+  return result;
+}
+
 }  // namespace
 
 PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
@@ -62,7 +79,8 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
       board_(region_->data(), shape, means_.roster, means_.host),
       ranks_of_(ranks_by_machine(means_.place)),
       agreement_(options.trigger, options.window, means_.place.machine_of, means_.place.machine,
-                 board_.published()) {
+                 board_.published()),
+      wall_clock_ahead_(wall_clock_ahead(means_.host)) {
   std::size_t most = 1;
   for (const auto& ranks : ranks_of_) most = std::max(most, ranks.size());
   set_words_ = (most + 63) / 64;
@@ -163,7 +181,7 @@ Time PartialTask::work(Time now) {
     again_at = agreement_.observe(own_, grace(), now);
     post();
     if (!agreement_.started()) return again_at;
-    begin(now);
+    begin();
   } else {
     again_at = agreement_.observe(own_, grace(), now);  // Others may have to be told of it.
     post();
@@ -184,14 +202,14 @@ bool PartialTask::needs_lines_first() const {
   return shape_.scale == Scale::contributors || shape_.scale == Scale::weight;
 }
 
-void PartialTask::begin(Time now) {
+void PartialTask::begin() {
   board::MachineBoard::Share share;
   own_ = facts();
   board_.take(agreement_.next(), share);
   Line own{.weight = share.header.weight,
            .staleness = share.header.staleness,
            .seen = own_.seen,
-           .newest_age = now - share.newest_at,
+           .newest_at = share.newest_at + wall_clock_ahead_,
            .dropped = share.header.dropped,
            .parting_drops = share.parting_drops,
            .newest = share.header.newest < 0 ? -1 : means_.roster.number(share.header.newest),
@@ -283,7 +301,7 @@ void PartialTask::conclude(Time now) {
                                  .reporters = std::vector<std::uint64_t>(words)};
   std::vector<Facts> facts_of(machines);
   std::vector<Duration> times;
-  std::int64_t youngest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t newest_at = std::numeric_limits<std::int64_t>::min();
   int held_up_by = -1;
   int counting_ranks = 0;
   for (int machine = 0; machine < machines; ++machine) {
@@ -291,8 +309,8 @@ void PartialTask::conclude(Time now) {
     said.header.weight += one.weight;
     said.header.staleness = std::max(said.header.staleness, one.staleness);
     said.header.dropped += one.dropped;
-    if (one.newest >= 0 && one.newest_age < youngest) {
-      youngest = one.newest_age;
+    if (one.newest >= 0 && one.newest_at > newest_at) {
+      newest_at = one.newest_at;
       said.header.newest = static_cast<std::int16_t>(one.newest);
     }
     if (one.step_time > 0) times.emplace_back(one.step_time);

@@ -35,8 +35,8 @@ class PartialTask final : public Agent::Task {
     double weight = 0;
     std::uint64_t staleness = 0;
     std::uint64_t seen = 0;
-    std::int64_t newest_age = 0;  ///< How long ago its last contributor came; clocks differ.
-    std::int64_t step_time = 0;   ///< The median of its ranks.
+    std::int64_t newest_at = 0;  ///< When its last contributor came, by the wall clock.
+    std::int64_t step_time = 0;  ///< The median of its ranks.
     std::uint32_t dropped = 0;
     std::uint32_t parting_drops = 0;
     int newest = -1;      ///< By its number in the world.
@@ -50,7 +50,7 @@ class PartialTask final : public Agent::Task {
   round::Facts facts();
   Duration grace() const;
   void post();
-  void begin(Agent::Time now);
+  void begin();
   void open(double divisor);
   void advance_pieces(Agent::Time now);
   void overcome_stall(board::AttemptWord attempt, Agent::Time now);
@@ -74,6 +74,7 @@ class PartialTask final : public Agent::Task {
   round::Agreement agreement_;
   round::Facts own_;
   Duration typical_step_{0};
+  std::int64_t wall_clock_ahead_;  ///< Of the host's, for what machines compare.
 
   Phase phase_ = Phase::agreeing;
   std::vector<std::byte> mine_;

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(, Lengths,
                          ::testing::Combine(::testing::Values(DataType::float32, DataType::float64,
                                                               DataType::bfloat16,
                                                               DataType::float16),
-                                            ::testing::Values(1, 3, 5)),
+                                            ::testing::ValuesIn(rank_counts({1, 3, 5}))),
                          name);
 
 }  // namespace

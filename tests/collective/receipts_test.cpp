@@ -52,10 +52,11 @@ TEST(Receipts, ALateDepositIsInTheNextRoundAndItsStalenessIsTold) {
     rounds.start(kOne, 3);
     order.next();
     order.await(3);
-    const Rounds<float> seen = rounds.wait();
-    EXPECT_EQ(seen.size(), 2U);
     std::vector<bool> included;
-    for (const auto& round : seen) included.push_back(round.receipt().included);
+    do {
+      for (const auto& round : rounds.wait()) included.push_back(round.receipt().included);
+      // Another machine's rank may know of a round that is on its way to this one.
+    } while (included.size() < 2 && on_several_boards(crew_of_this_program()));
     EXPECT_EQ(included, (std::vector<bool>{false, true}));
   });
 }
@@ -146,10 +147,12 @@ TEST(Scale, DividesByRanksContributorsOrWeight) {
     Scale scale;
     double divisor;
   };
+  constexpr double kSizeOfTheWorld = 0;
   // Ranks 1, 2 and 4 of five deposit r + 1 with weight r.
-  for (const Case& example : {Case{Scale::none, 1}, Case{Scale::ranks, 5},
+  for (const Case& example : {Case{Scale::none, 1}, Case{Scale::ranks, kSizeOfTheWorld},
                               Case{Scale::contributors, 3}, Case{Scale::weight, 7}}) {
     run(crew_of_this_program(), 5, [&](World& world) {
+      const double divisor = example.divisor == kSizeOfTheWorld ? world.size() : example.divisor;
       PartialAllreduce<double> rounds(world, 2, {.trigger = all(), .scale = example.scale});
       const int rank = world.rank();
       if (rank == 0 || rank == 3) {
@@ -160,8 +163,8 @@ TEST(Scale, DividesByRanksContributorsOrWeight) {
       const Rounds<double> done = rounds.wait();
       const Round<double> round = done.front();
       const auto values = example.scale == Scale::none ? round.sum() : round.mean();
-      EXPECT_DOUBLE_EQ(values[0], (2 * 1 + 3 * 2 + 5 * 4) / example.divisor);
-      EXPECT_DOUBLE_EQ(values[1], 7 / example.divisor);
+      EXPECT_DOUBLE_EQ(values[0], (2 * 1 + 3 * 2 + 5 * 4) / divisor);
+      EXPECT_DOUBLE_EQ(values[1], 7 / divisor);
       EXPECT_EQ(round.receipt().weight, 7);
     });
   }

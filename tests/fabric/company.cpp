@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "fabric/plugin.h"
+#include "support/mpirun.h"
 
 namespace syncopate::testing {
 namespace {
@@ -18,32 +19,13 @@ constexpr std::chrono::microseconds kBreak{50};
 std::unique_ptr<fabric::Link> the_link;
 std::unique_ptr<fabric::Fabric> the_fabric;
 
-/// Says which rank failed, and ends it: the others may be waiting for it in vain.
-class EndOnFailure : public ::testing::EmptyTestEventListener {
- public:
-  explicit EndOnFailure(int rank) : rank_(rank) {}
-
-  void OnTestPartResult(const ::testing::TestPartResult& result) override {
-    if (!result.failed()) return;
-    std::printf("rank %d failed: %s:%d\n%s\n", rank_, result.file_name(), result.line_number(),
-                result.message());
-    std::fflush(nullptr);
-    std::_Exit(EXIT_FAILURE);
-  }
-
- private:
-  int rank_;
-};
-
 int run_tests() {
   const auto launcher = fabric::launcher_from_environment();
   if (!launcher) {
     std::puts("This is to be started by mpirun");
     return EXIT_FAILURE;
   }
-  auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
-  if (launcher->rank != 0) delete listeners.Release(listeners.default_result_printer());
-  listeners.Append(new EndOnFailure(launcher->rank));
+  end_on_failure(launcher->rank);
   the_link = fabric::connect(*launcher);
   the_fabric = the_link->fabric();
   const int result = RUN_ALL_TESTS();

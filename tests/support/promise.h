@@ -6,6 +6,7 @@
 
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "support/common.h"
 #include "support/crew.h"
@@ -13,7 +14,7 @@
 
 namespace syncopate::testing {
 
-inline constexpr const char* kCrewNames[] = {"Threads", "Processes", "OnMachines"};
+inline constexpr const char* kCrewNames[] = {"Threads", "Processes", "OnMachines", "UnderMpirun"};
 inline constexpr const char* kTriggers[] = {"all", "first", "majority", "count"};
 
 /// "count" means a bit more than half of the ranks.
@@ -49,16 +50,22 @@ class Promise : public ::testing::TestWithParam<std::tuple<Crew, int, const char
 /// own, because a program that has made threads must not fork.
 Crew crew_of_this_program();
 
-inline auto promise_grid() {
-  return ::testing::Combine(::testing::Values(crew_of_this_program()),
-                            ::testing::ValuesIn(kRankCounts), ::testing::ValuesIn(kTriggers));
+/// These numbers of ranks, or the only one that there is.
+inline std::vector<int> rank_counts(std::vector<int> wanted) {
+  if (crew_of_this_program() == Crew::mpirun) return {mpirun_ranks()};
+  return wanted;
 }
 
-/// The same with the given numbers of ranks only.
+/// Every trigger with the given numbers of ranks.
 template <typename... Ranks>
 auto promise_grid(Ranks... ranks) {
-  return ::testing::Combine(::testing::Values(crew_of_this_program()), ::testing::Values(ranks...),
+  return ::testing::Combine(::testing::Values(crew_of_this_program()),
+                            ::testing::ValuesIn(rank_counts({ranks...})),
                             ::testing::ValuesIn(kTriggers));
+}
+
+inline auto promise_grid() {
+  return std::apply([](auto... ranks) { return promise_grid(ranks...); }, kRankCounts);
 }
 
 }  // namespace syncopate::testing

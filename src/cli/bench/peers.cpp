@@ -50,10 +50,10 @@ std::optional<std::string> python_with_torch() {
   return std::nullopt;
 }
 
-std::optional<Side> openmpi(int ranks) {
+/// How Open MPI starts ranks; the program is still to be added.
+std::optional<Side> started_by_openmpi(int ranks) {
   const auto mpirun = find_in_path("mpirun.openmpi");
-  const fs::path program = driver("peer_openmpi");
-  if (!mpirun || !runnable(program)) return std::nullopt;
+  if (!mpirun) return std::nullopt;
   Side side{.name = "openmpi", .command = {*mpirun, "-n", std::to_string(ranks)}};
   side.note = "mpirun.openmpi with its defaults";
   if (ranks > usable_cores()) {
@@ -62,18 +62,16 @@ std::optional<Side> openmpi(int ranks) {
                         {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
     side.note = "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 (it yields)";
   }
-  side.command.push_back(program.string());
   if (geteuid() == 0) {
     side.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
   }
   return side;
 }
 
-std::optional<Side> mpich(int ranks) {
+std::optional<Side> started_by_mpich(int ranks) {
   const auto mpirun = find_in_path("mpirun.mpich");
-  const fs::path program = driver("peer_mpich");
-  if (!mpirun || !runnable(program)) return std::nullopt;
-  Side side{.name = "mpich", .command = {*mpirun, "-n", std::to_string(ranks), program.string()}};
+  if (!mpirun) return std::nullopt;
+  Side side{.name = "mpich", .command = {*mpirun, "-n", std::to_string(ranks)}};
   side.note = "mpirun.mpich with its defaults";
   if (ranks > usable_cores()) {
     // The only such setting it has. The ch4:ucx device of Debian's package does not heed it.
@@ -82,6 +80,18 @@ std::optional<Side> mpich(int ranks) {
   }
   return side;
 }
+
+std::optional<Side> with_driver(std::optional<Side> side, const std::string& name) {
+  const fs::path program = driver(name);
+  if (!side || !runnable(program)) return std::nullopt;
+  side->command.push_back(program.string());
+  return side;
+}
+
+std::optional<Side> openmpi(int ranks) {
+  return with_driver(started_by_openmpi(ranks), "peer_openmpi");
+}
+std::optional<Side> mpich(int ranks) { return with_driver(started_by_mpich(ranks), "peer_mpich"); }
 
 std::optional<Side> gloo(int ranks) {
   if (const fs::path program = driver("peer_gloo"); runnable(program)) {
@@ -121,6 +131,29 @@ const std::vector<std::string>& peer_names() {
     return all;
   }();
   return names;
+}
+
+Side our_side_across(int ranks, const std::string& command, const std::string& fabric,
+                     int ranks_each) {
+  if (fabric != "openmpi" && fabric != "mpich") {
+    throw UsageError(fmt::format("--fabric must be openmpi or mpich, not '{}'", fabric));
+  }
+  const auto started = fabric == "openmpi" ? started_by_openmpi(ranks) : started_by_mpich(ranks);
+  if (!started) throw UsageError(fmt::format("--fabric {0}: there is no mpirun.{0}", fabric));
+  Side side = our_side(1, command);
+  side.note = fmt::format("boards of {} rank{}, {} between them", ranks_each,
+                          ranks_each == 1 ? "" : "s", started->note);
+  // What this program's own launcher sets for mpirun is not meant for the ranks.
+  std::vector<std::string> whole = {"env"};
+  for (const char* variable : {"SYNCOPATE_RANK", "SYNCOPATE_RANKS", "SYNCOPATE_BOARD"}) {
+    whole.insert(whole.end(), {"-u", variable});
+  }
+  whole.insert(whole.end(), started->command.begin(), started->command.end());
+  whole.insert(whole.end(), side.command.begin(), side.command.end());
+  side.command = std::move(whole);
+  side.environment = started->environment;
+  side.environment.emplace_back("SYNCOPATE_SPLIT", std::to_string(ranks_each));
+  return side;
 }
 
 Peers find_peers(const std::string& list, int ranks) {

@@ -239,6 +239,7 @@ void print_introduction(const Request& request, const Setting& setting) {
     fmt::print("# memory copy: {:.1f} GB/s read and written, all cores at once\n",
                setting.copy_bandwidth);
   }
+  if (!request.ours.note.empty()) fmt::print("# {}: {}\n", request.ours.name, request.ours.note);
   for (const Side& peer : request.peers.found) fmt::print("# {}: {}\n", peer.name, peer.note);
   std::fflush(stdout);
   for (const std::string& sentence : request.peers.missing) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/bench/rank.h"
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "collective/options.h"
@@ -109,6 +110,9 @@ void add_common_options(CLI::App& command, Typed& typed, const Defaults& default
       fmt::format("Repetitions; each figure is the median over them; {} if not given",
                   defaults.repetitions));
   add("--json", typed.json, "FILE", "Also write the rows as JSON, one object per line");
+  add("--fabric", typed.fabric, "MPI",
+      "Run our ranks on several boards, with openmpi or mpich between them");
+  add("--ranks-each", typed.ranks_each, "N", "Ranks on each board with --fabric; 1 if not given");
   add("--timeout", typed.timeout, "S",
       fmt::format("End a run of one side after so many seconds; {:.0f} if not given",
                   kDefaultTimeout));
@@ -164,6 +168,14 @@ Request checked(const Typed& typed, const Defaults& defaults) {
   request.peers =
       find_peers(typed.against.empty() ? defaults.against : typed.against, request.ranks);
   request.json_file = typed.json;
+  if (typed.fabric.empty() && !typed.ranks_each.empty()) {
+    throw UsageError("--ranks-each is for --fabric, which is not given");
+  }
+  request.ours =
+      typed.fabric.empty()
+          ? our_side(request.ranks, kRankCommand)
+          : our_side_across(request.ranks, kRankCommand, typed.fabric,
+                            number("--ranks-each", typed.ranks_each, 1, request.ranks, 1));
   return request;
 }
 

@@ -14,6 +14,7 @@ namespace syncopate::cli::bench {
 struct Typed {
   std::string ranks, bytes, iterations, seconds, warmup, repeat, against, json, timeout;
   std::string triggers, grace, window, group_size, synchronise_every;
+  std::string fabric, ranks_each;
   bool no_touch = false;
   bool read = false;
   bool chronic = false;
@@ -37,6 +38,7 @@ struct Request {
   int repetitions = 1;
   double timeout_seconds = 0;
   Peers peers;
+  Side ours;
   std::string json_file;
 };
 

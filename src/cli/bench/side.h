@@ -22,8 +22,12 @@ struct Interrupted {
   int exit_code;
 };
 
-/// This program's hidden command `command` as ranks.
+/// This program's hidden command `command` as ranks on one board.
 Side our_side(int ranks, const std::string& command);
+/// The same on boards of `ranks_each` ranks, with the MPI `fabric` ("openmpi" or "mpich") between
+/// them. Throws UsageError if that is not there.
+Side our_side_across(int ranks, const std::string& command, const std::string& fabric,
+                     int ranks_each);
 
 /// The names --against knows, besides "all" and "none".
 const std::vector<std::string>& peer_names();

@@ -61,8 +61,7 @@ int run_tax(const Request& request) {
     nlohmann::json work = TaxWork{
         .bytes = bytes, .repetitions = request.repetitions, .seconds = request.work.seconds};
     work["operation"] = "tax";
-    const auto row =
-        run_side(our_side(request.ranks, kRankCommand), work, request.timeout_seconds).at(0);
+    const auto row = run_side(request.ours, work, request.timeout_seconds).at(0);
     const auto number = [&](const char* name) { return row.at(name).get<double>(); };
     const auto percent = [&](const char* name) { return fmt::format("{:.2f} %", number(name)); };
     progress.clear();
