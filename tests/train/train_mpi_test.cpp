@@ -13,19 +13,18 @@
 namespace syncopate::testing {
 namespace {
 
-/// The mpirun of one MPI, and how it calls the time between asking its ranks to end and killing
-/// them.
 struct Mpi {
   std::string name;
   Strings run;
+  Strings patient;  ///< Gives ranks that are told to end more than a second for it.
 };
 void PrintTo(const Mpi& mpi, std::ostream* out) { *out << mpi.name; }
 
 std::vector<Mpi> mpis() {
-  std::vector<Mpi> known{
-      {"openmpi",
-       {SYNCOPATE_OPENMPI_RUN, "--oversubscribe", "--mca", "odls_base_sigkill_timeout", "60"}},
-      {"mpich", {SYNCOPATE_MPICH_RUN}}};
+  std::vector<Mpi> known{{"openmpi",
+                          {SYNCOPATE_OPENMPI_RUN, "--oversubscribe"},
+                          {"--mca", "odls_base_sigkill_timeout", "5"}},
+                         {"mpich", {SYNCOPATE_MPICH_RUN}, {}}};
   std::erase_if(known, [](const Mpi& mpi) { return mpi.run.front().empty(); });
   return known;
 }
@@ -40,9 +39,11 @@ class UnderMpirun : public ::testing::TestWithParam<Mpi> {
   }
   ~UnderMpirun() override { unsetenv("SYNCOPATE_SPLIT"); }
 
-  static Strings with(int ranks, const char* split, const Strings& command) {
+  static Strings with(int ranks, const char* split, const Strings& command,
+                      const Strings& options = {}) {
     setenv("SYNCOPATE_SPLIT", split, 1);
     Strings all = GetParam().run;
+    all.insert(all.end(), options.begin(), options.end());
     all.insert(all.end(), {"-n", std::to_string(ranks)});
     all.insert(all.end(), command.begin(), command.end());
     return all;
@@ -133,9 +134,9 @@ TEST_P(UnderMpirun, ComparesStrategiesOneAfterAnother) {
 }
 
 TEST_P(UnderMpirun, ControlCLeavesACheckpointToGoOnFrom) {
-  Program program(with(3, "2",
-                       training(folder_.path(), {"-s", "eager-solo", "--until", "seconds:600",
-                                                 "--checkpoint-every", "400"})));
+  const Strings train = training(
+      folder_.path(), {"-s", "eager-solo", "--until", "seconds:600", "--checkpoint-every", "400"});
+  Program program(with(3, "2", train, GetParam().patient));
   await_checkpoint(folder_.path());
   program.send(SIGINT);
   EXPECT_NE(program.wait(), 0);
