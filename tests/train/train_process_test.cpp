@@ -103,6 +103,39 @@ TEST(TrainProgram, EndedByItsLossHasACheckpointToo) {
   EXPECT_TRUE(fs::exists(folder.path() / "latest" / "checkpoint" / "rank-1.pt"));
 }
 
+TEST(TrainProgram, GoesOnWithFewerAndWithMoreRanksAndLosesNothing) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run(training(folder.path(), {"-n", "3", "-s", "eager-solo:grace=off", "--pace", "1ms",
+                                         "--imbalance", "persistent:1*3", "--until", "rounds:20"}))
+                .code,
+            0);
+  const fs::path latest = folder.path() / "latest";
+  double samples = json_of(latest / "result.json").at("samples");
+  int rounds = 20;
+  for (const int ranks : {2, 5}) {
+    rounds += 20;
+    fs::remove(latest / "metrics.jsonl");
+    const Ended ended = run(command("train", {"--resume", latest, "-n", std::to_string(ranks),
+                                              "--until", "rounds:" + std::to_string(rounds)}));
+    ASSERT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(json_of(latest / "config.json").at("ranks"), ranks);
+    const auto result = json_of(latest / "result.json");
+    EXPECT_GE(result.at("rounds"), rounds);
+    EXPECT_TRUE(fs::exists(latest / "checkpoint" / ("rank-" + std::to_string(ranks - 1) + ".pt")));
+    EXPECT_FALSE(fs::exists(latest / "checkpoint" / ("rank-" + std::to_string(ranks) + ".pt")));
+    // All that was trained since, and what had been on its way when the last part was saved.
+    double gradients = 0;
+    std::istringstream lines(text_of(latest / "metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const auto metric = nlohmann::json::parse(line);
+      if (metric.at("rank") == 0) gradients += metric.at("mass").get<double>() * ranks;
+    }
+    EXPECT_GE(4 * gradients, result.at("samples").get<double>() - samples - 1e-3);
+    EXPECT_LE(4 * gradients, result.at("samples").get<double>() - samples + 4 * 5 * 8);
+    samples = result.at("samples");
+  }
+}
+
 TEST(CompareProgram, GivesARowWithAllFiguresForEachStrategy) {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "rows.jsonl";

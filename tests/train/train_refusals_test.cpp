@@ -125,8 +125,6 @@ TEST(Refusal, ResumingWithOtherSettings) {
   const std::string before = text_of(latest / "config.json");
   expect_one_sentence(run(command("train", {"--resume", latest, "--batch", "8"})),
                       "has batch 4, and 8 was asked for");
-  expect_one_sentence(run(command("train", {"--resume", latest, "-n", "3"})),
-                      "has ranks 1, and 3 was asked for");
   EXPECT_EQ(text_of(latest / "config.json"), before);
   EXPECT_TRUE(fs::exists(latest / "result.json"));
 }

@@ -1,0 +1,132 @@
+// A checkpoint that other ranks go on with than those that saved it: nothing that was under way is
+// lost or applied twice, and the record of the run stays what it was.
+#include "train/inheritance.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "strategy/learner.h"
+#include "strategy/play.h"
+
+namespace syncopate::testing {
+namespace {
+
+using train::Snapshot;
+
+Snapshot record(double computing, double waiting, double samples, int ranks) {
+  Snapshot snapshot;
+  snapshot.numbers = {{"samples", 100},         {"computing", computing}, {"waiting", waiting},
+                      {"own samples", samples}, {"own exchanges", 10},    {"contributors", 20},
+                      {"staleness", samples},   {"dropped", 1},           {"steps", 7}};
+  snapshot.ranks = ranks;
+  return snapshot;
+}
+
+TEST(Inheritance, AStandInHasNoRecordAndNothingUnderWay) {
+  Snapshot snapshot = record(2, 1, 40, 2);
+  snapshot.strategy.vectors = {{"carried", {1, 2}}, {"notes", {3}}, {"losses", {4}}};
+  snapshot.strategy.numbers = {{"carried weight", 1}, {"rounds", 9}};
+  make_stand_in(snapshot);
+  EXPECT_FALSE(snapshot.strategy.vectors.contains("carried"));
+  EXPECT_FALSE(snapshot.strategy.numbers.contains("carried weight"));
+  EXPECT_EQ(snapshot.strategy.vectors.at("notes"), Vector{0});
+  EXPECT_EQ(snapshot.strategy.vectors.at("losses"), Vector{4});
+  EXPECT_EQ(snapshot.strategy.numbers.at("rounds"), 9);
+  EXPECT_EQ(snapshot.numbers.at("own samples"), 0);
+  EXPECT_EQ(snapshot.numbers.at("computing"), 0);
+  EXPECT_EQ(snapshot.numbers.at("samples"), 100) << "of all ranks";
+  EXPECT_EQ(snapshot.numbers.at("steps"), 7) << "the weather goes on";
+}
+
+TEST(Inheritance, RecordsAddUpAndRatesAndSharesOfAllRanksStay) {
+  // Four ranks at 20 samples per second that wait half as long as they compute.
+  constexpr int kOld = 4;
+  for (const int ranks : {1, 2, 3, 4, 6}) {
+    SCOPED_TRACE(ranks);
+    double samples = 0, rates = 0, waiting = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      Snapshot mine = record(2, 1, 40, kOld);
+      if (rank >= kOld) make_stand_in(mine);
+      for (int other = rank + ranks; other < kOld; other += ranks) {
+        inherit(mine, record(2, 1, 40, kOld));
+      }
+      share_record(mine, ranks);
+      samples += mine.numbers.at("own samples");
+      waiting += mine.numbers.at("waiting");
+      if (rank < kOld) rates += mine.numbers.at("own samples") / mine.numbers.at("computing");
+    }
+    EXPECT_DOUBLE_EQ(samples, 160);
+    EXPECT_DOUBLE_EQ(waiting / ranks, 1);
+    // Where ranks have inherited from different numbers of others their rates are not alike.
+    if (ranks != 3) {
+      EXPECT_DOUBLE_EQ(rates, kOld * 20.0);
+    }
+  }
+}
+
+constexpr int kSavers = 3;
+
+/// Three ranks with a gradient each, of which the first round took one.
+std::vector<Snapshot> saved_with_two_on_the_board(const std::string& strategy) {
+  std::vector<Snapshot> saved(kSavers);
+  with_ranks(kSavers, [&](World& world) {
+    VectorLearner learner(Vector{0, 0});
+    const auto made = make_strategy(strategy, {.world = world, .learner = learner, .notes = 1});
+    world.barrier();
+    for (int turn = 0; turn < kSavers; ++turn) {
+      if (turn == world.rank()) {
+        take_step(*made, learner, [&](auto, std::span<float> gradient) {
+          std::ranges::fill(gradient, float(world.rank() + 1));
+          made->notes()[0] = 4;
+        });
+      }
+      world.barrier();
+    }
+    Snapshot& mine = saved[std::size_t(world.rank())];
+    mine = record(2, 1, 4, kSavers);
+    mine.strategy = made->save();
+    EXPECT_EQ(mine.strategy.vectors.contains("carried"), world.rank() > 0);
+    world.barrier();
+  });
+  return saved;
+}
+
+TEST(Inheritance, WhatWasOnTheBoardIsAppliedOnceByAnyNumberOfRanks) {
+  for (const std::string strategy :
+       {"eager-solo:grace=off", "eager-solo:grace=off:anticipate=off"}) {
+    const std::vector<Snapshot> saved = saved_with_two_on_the_board(strategy);
+    for (const int ranks : {1, 2, 3, 4, 7}) {
+      SCOPED_TRACE(strategy + " by " + std::to_string(ranks));
+      std::vector<double> gradients(std::size_t(ranks), 0), notes(std::size_t(ranks), 0);
+      std::vector<Vector> weights(static_cast<std::size_t>(ranks));
+      with_ranks(ranks, [&](World& world) {
+        const int rank = world.rank();
+        Snapshot mine = saved[std::size_t(rank % kSavers)];
+        if (rank >= kSavers) make_stand_in(mine);
+        for (int other = rank + ranks; other < kSavers; other += ranks) {
+          inherit(mine, saved[std::size_t(other)]);
+        }
+        VectorLearner learner(Vector{0, 0}, {.rate = 1});
+        learner.on_exchange = [&](const auto& told) {
+          gradients[std::size_t(rank)] += told.exchange.mass * ranks;
+          notes[std::size_t(rank)] += told.notes[0];
+        };
+        const auto made = make_strategy(strategy, {.world = world, .learner = learner, .notes = 1});
+        made->load(mine.strategy);
+        world.barrier();
+        made->finish();
+        weights[std::size_t(rank)] = to_vector(learner.weights());
+      });
+      for (int rank = 0; rank < ranks; ++rank) {
+        EXPECT_NEAR(gradients[std::size_t(rank)], 2, 1e-6);
+        EXPECT_NEAR(notes[std::size_t(rank)], 8, 1e-5);
+        EXPECT_NEAR(weights[std::size_t(rank)][0], -(2.0 + 3.0) / ranks, 1e-5);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syncopate::testing

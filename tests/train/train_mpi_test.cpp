@@ -1,0 +1,199 @@
+// `mpirun -n 4 syncopate train …`: one run of the ranks that mpirun started, on one machine that is
+// split into several (SYNCOPATE_SPLIT), as if syncopate had started them itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+
+#include "train/saved_weights.h"
+#include "train/train_program.h"
+
+namespace syncopate::testing {
+namespace {
+
+struct Mpi {
+  std::string name;
+  Strings run;
+  Strings patient;  ///< Gives ranks that are told to end more than a second for it.
+};
+void PrintTo(const Mpi& mpi, std::ostream* out) { *out << mpi.name; }
+
+std::vector<Mpi> mpis() {
+  std::vector<Mpi> known{{"openmpi",
+                          {SYNCOPATE_OPENMPI_RUN, "--oversubscribe"},
+                          {"--mca", "odls_base_sigkill_timeout", "5"}},
+                         {"mpich", {SYNCOPATE_MPICH_RUN}, {}}};
+  std::erase_if(known, [](const Mpi& mpi) { return mpi.run.front().empty(); });
+  return known;
+}
+
+class UnderMpirun : public ::testing::TestWithParam<Mpi> {
+ protected:
+  UnderMpirun() {
+    // As root, and on fewer cores than ranks.
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
+  }
+  ~UnderMpirun() override { unsetenv("SYNCOPATE_SPLIT"); }
+
+  static Strings with(int ranks, const char* split, const Strings& command,
+                      const Strings& options = {}) {
+    setenv("SYNCOPATE_SPLIT", split, 1);
+    Strings all = GetParam().run;
+    all.insert(all.end(), options.begin(), options.end());
+    all.insert(all.end(), {"-n", std::to_string(ranks)});
+    all.insert(all.end(), command.begin(), command.end());
+    return all;
+  }
+  const TemporaryFolder folder_;
+  const fs::path latest_ = folder_.path() / "latest";
+};
+INSTANTIATE_TEST_SUITE_P(TrainMpi, UnderMpirun, ::testing::ValuesIn(mpis()),
+                         [](const auto& mpi) { return mpi.param.name; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(UnderMpirun);
+
+int directories_in(const fs::path& runs) {
+  return int(std::count_if(fs::directory_iterator(runs), {}, [](const auto& entry) {
+    return entry.is_directory() && !entry.is_symlink();
+  }));
+}
+
+/// Gradients that the rounds of a run of so many ranks held, as each rank saw it.
+std::map<int, double> gradients_in(const fs::path& run, int ranks) {
+  std::map<int, double> sums;
+  std::istringstream lines(text_of(run / "metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto metric = nlohmann::json::parse(line);
+    sums[metric.at("rank")] += metric.at("mass").get<double>() * ranks;
+  }
+  return sums;
+}
+
+TEST_P(UnderMpirun, IsOneRunWithTheResultOfRanksOnOneBoard) {
+  const Strings settings{"--until", "rounds:12", "--momentum", "0.9"};
+  const TemporaryFolder alone;
+  Strings more = settings;
+  more.insert(more.end(), {"-n", "2"});
+  ASSERT_EQ(run(training(alone.path(), more)).code, 0);
+
+  const Ended ended = run(with(2, "1", training(folder_.path(), settings)));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(directories_in(folder_.path()), 1);
+  EXPECT_TRUE(has(ended.out, fs::read_symlink(latest_).string())) << ended.out;
+  EXPECT_EQ(std::ranges::count(ended.out, '\n'), 4) << "only one rank speaks: " << ended.out;
+  EXPECT_EQ(json_of(latest_ / "config.json"), json_of(alone.path() / "latest" / "config.json"));
+  EXPECT_EQ(json_of(latest_ / "result.json").at("samples"), 12 * 2 * 4);
+  EXPECT_EQ(gradients_in(latest_, 2), (std::map<int, double>{{0, 24}, {1, 24}}));
+  // A sum of two is the same in any order.
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(saved_weights(latest_, rank), saved_weights(alone.path() / "latest", rank));
+  }
+}
+
+TEST_P(UnderMpirun, GoesOnWithAnotherNumberOfRanksAndLosesNothing) {
+  const Strings eager{"-s",  "eager-solo:grace=off", "--until",       "rounds:30", "--pace",
+                      "1ms", "--imbalance",          "persistent:1*3"};
+  Ended ended = run(with(5, "2", training(folder_.path(), eager)));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const double before = json_of(latest_ / "result.json").at("samples");
+  std::map<int, double> gradients = gradients_in(latest_, 5);
+  ASSERT_EQ(gradients.size(), 5U);
+  for (const auto& [rank, sum] : gradients) EXPECT_NEAR(4 * sum, before, 1e-3) << rank;
+  for (int rank = 1; rank < 5; ++rank) {
+    EXPECT_EQ(saved_weights(latest_, rank), saved_weights(latest_, 0));
+  }
+
+  fs::remove(latest_ / "metrics.jsonl");
+  ended = run(with(3, "2", command("train", {"--resume", latest_, "--until", "rounds:60"})));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(json_of(latest_ / "config.json").at("ranks"), 3);
+  EXPECT_FALSE(fs::exists(latest_ / "checkpoint" / "rank-3.pt"));
+  EXPECT_GE(json_of(latest_ / "result.json").at("rounds"), 60);
+  gradients = gradients_in(latest_, 3);
+  ASSERT_EQ(gradients.size(), 3U);
+  // What the first part ended with was in its checkpoint as well, and so is in rounds of both.
+  const double samples = json_of(latest_ / "result.json").at("samples");
+  for (const auto& [rank, sum] : gradients) EXPECT_GE(4 * sum, samples - before - 1e-3) << rank;
+}
+
+TEST_P(UnderMpirun, ComparesStrategiesOneAfterAnother) {
+  const fs::path file = folder_.path() / "rows.jsonl";
+  const Ended ended =
+      run(with(3, "2",
+               command("compare", {"-w", "hyperplane", "-s", "sync,local:4,eager-majority",
+                                   "--batch", "4", "--rate", "0.0001", "--until", "samples:120",
+                                   "--runs", folder_.path(), "--json", file})));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(directories_in(folder_.path()), 3);
+  const std::string rows = text_of(file);
+  EXPECT_EQ(std::ranges::count(rows, '\n'), 3) << rows;
+  EXPECT_TRUE(has(ended.out, "Waiting for everyone, sync stood still")) << ended.out;
+}
+
+TEST_P(UnderMpirun, ControlCLeavesACheckpointToGoOnFrom) {
+  const Strings train = training(
+      folder_.path(), {"-s", "eager-solo", "--until", "seconds:600", "--checkpoint-every", "400"});
+  Program program(with(3, "2", train, GetParam().patient));
+  await_checkpoint(folder_.path());
+  program.send(SIGINT);
+  EXPECT_NE(program.wait(), 0);
+  ASSERT_TRUE(fs::exists(latest_ / "result.json")) << program.err();
+  const auto result = json_of(latest_ / "result.json");
+  EXPECT_TRUE(result.at("interrupted"));
+  EXPECT_TRUE(result.at("dead").empty());
+  EXPECT_EQ(saved_weights(latest_, 0), saved_weights(latest_, 2));
+  EXPECT_FALSE(fs::exists(latest_ / "checkpoint.new"));
+}
+
+TEST_P(UnderMpirun, RefusesWithCode2OnAllRanks) {
+  const fs::path runs = folder_.path() / "runs";
+  const std::pair<Strings, std::string> wrong[] = {
+      {{"-n", "3"}, "rank 0: -n is 3, and "},
+      {{"-s", "fastest"}, "rank 0: there is no strategy 'fastest'"},
+      {{"--no-such-option"}, "rank 1: "}};
+  for (const auto& [options, words] : wrong) {
+    const Ended ended = run(with(2, "1", training(runs, options)));
+    EXPECT_EQ(ended.code, 2) << words;
+    EXPECT_TRUE(has(ended.err, "syncopate: " + words)) << ended.err;
+    EXPECT_FALSE(fs::exists(runs));
+  }
+}
+
+/// A rank that does not see what is at `place`, as on a machine of its own.
+Strings blind_to(const fs::path& place, const Strings& command) {
+  Strings all{"unshare", "-m", "sh", "-c", R"(mount -t tmpfs none "$0" && exec "$@")", place};
+  all.insert(all.end(), command.begin(), command.end());
+  return all;
+}
+
+TEST_P(UnderMpirun, ARankThatCannotBeginEndsAll) {
+  if (run({"unshare", "-m", "true"}).code != 0) GTEST_SKIP() << "mounting is not permitted here";
+  ASSERT_EQ(run(training(folder_.path(), {"-n", "3", "--until", "rounds:3"})).code, 0);
+  const Strings resume = command("train", {"--resume", latest_, "--until", "rounds:6"});
+  Strings all = with(2, "2", resume);
+  all.insert(all.end(), {":", "-n", "1"});
+  for (const auto& word : blind_to(latest_ / "checkpoint", resume)) all.push_back(word);
+  const Ended ended = run(all);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(has(ended.err, "syncopate: rank 2: there is no part of a checkpoint")) << ended.err;
+  EXPECT_FALSE(has(ended.err, "rank 0:")) << ended.err;
+  EXPECT_FALSE(fs::exists(latest_ / "result.json")) << "nobody went on without it";
+}
+
+TEST_P(UnderMpirun, AMachineThatDoesNotSeeTheRunSaysSo) {
+  if (run({"unshare", "-m", "true"}).code != 0) GTEST_SKIP() << "mounting is not permitted here";
+  const Strings train = training(folder_.path(), {"--until", "rounds:3"});
+  Strings all = with(1, "1", train);
+  all.insert(all.end(), {":", "-n", "1"});
+  for (const auto& word : blind_to(folder_.path(), train)) all.push_back(word);
+  const Ended ended = run(all);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(has(ended.err, "syncopate: rank 1: ")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "which rank 0 has made, is not there on this machine")) << ended.err;
+}
+
+}  // namespace
+}  // namespace syncopate::testing
