@@ -32,8 +32,8 @@ constexpr Time kAwakeOnFreeCores = 5 * kMillisecond;
 constexpr Time kAwakeOversubscribed = kMillisecond / 10;
 /// Data that do not get on for so long wait for another machine.
 constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
-/// A turn and a yield that take longer have let others run; for how long to believe that.
-constexpr Time kLongTurn = kMillisecond / 10;
+/// A yield that takes longer has let others run; for how long to believe that.
+constexpr Time kLongYield = kMillisecond / 20;
 constexpr Time kCrowdedFor = 100 * kMillisecond;
 /// Then it sleeps, longer and longer. The longest keeps an idle agent below 2 % of a core.
 constexpr Time kShortestNap = kMillisecond / 20;
@@ -141,8 +141,11 @@ void Agent::run() {
     nap_ = std::min(2 * nap_, kLongestNap);
     const Time until = std::min(again_at, now + nap_);
     lock.unlock();
+    Time yielded = 0;
     if (stay) {
+      const Time before = host_->now();
       sched_yield();
+      yielded = host_->now() - before;
     } else {
       agency_.calls().sleep(*host_, calls, until);
     }
@@ -151,7 +154,7 @@ void Agent::run() {
     }
     lock.lock();
     // Others on this host may need the core, of this world or not: then a yield takes long.
-    if (stay && host_->now() > now + kLongTurn) crowded_until_ = now + kCrowdedFor;
+    if (yielded > kLongYield) crowded_until_ = std::max(crowded_until_, now + kCrowdedFor);
   }
   if (!tasks_.empty()) leave_for_ever(std::move(tasks_));
   opening_.reset();
