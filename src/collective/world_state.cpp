@@ -113,6 +113,9 @@ WorldState::~WorldState() {
   }
   roster_.leave();
   if (agency_ != nullptr) agency_->call();
+  agent_.reset();  // It may yet lose a machine.
+  const bool lost = agency_ != nullptr && agency_->failed();
+  if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
 void WorldState::connect(std::unique_ptr<fabric::Link> link,

@@ -90,6 +90,8 @@ class Link {
   /// The fabric, for the agent. All ranks call it; those that are not the first of their machine
   /// get null.
   virtual std::unique_ptr<Fabric> fabric() = 0;
+  /// A rank or a machine of this world is lost: when the process exits, nobody waits for it.
+  virtual void note_loss() {}
 };
 
 }  // namespace syncopate::fabric

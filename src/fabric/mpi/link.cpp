@@ -43,6 +43,8 @@ class MpiLink : public Link {
     return std::make_unique<MpiFabric>(machines_.agents);
   }
 
+  void note_loss() override { leave_running(); }
+
  private:
   Communicator world_;
   Machines machines_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <string>
 
@@ -11,10 +12,11 @@ namespace syncopate::fabric::mpi {
 namespace {
 
 pid_t started_by = 0;
+std::atomic<bool> left_running = false;
 
 void end() {
   // Not in a fork of the rank that leaves by exit(): the connections are the rank's.
-  if (getpid() == started_by && running()) MPI_Finalize();
+  if (getpid() == started_by && running() && !left_running) MPI_Finalize();
 }
 
 /// If the program links one MPI and this plug-in another, the linker may have given us the
@@ -52,6 +54,8 @@ bool running() {
   MPI_Finalized(&finalized);
   return initialized != 0 && finalized == 0;
 }
+
+void leave_running() { left_running = true; }
 
 void start() {
   check_library();
