@@ -135,7 +135,7 @@ class Agreement {
   std::vector<Facts> said_;   ///< What each machine has last heard from here.
   bool seen_told_ = true;     ///< Whether the others know that this machine no longer lags.
   Duration grace_{0};
-  Time waiting_since_ = kNever;                 ///< When this machine first waited for the round.
+  Time waiting_since_ = kNever;  ///< When this machine first waited for the round.
   int held_up_by_ = -1;
   Time open_since_ = kNever;                    ///< When the trigger was first seen to hold.
   std::vector<std::pair<int, Message>> early_;  ///< About rounds after this one.

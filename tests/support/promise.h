@@ -53,6 +53,10 @@ Crew crew_of_this_program();
 /// These numbers of ranks, or the only one that there is.
 inline std::vector<int> rank_counts(std::vector<int> wanted) {
   if (crew_of_this_program() == Crew::mpirun) return {mpirun_ranks()};
+  // Under a sanitizer each machine's agent takes its time; a few machines show it as much.
+  if (crew_of_this_program() == Crew::machines && kThrift > 1) {
+    std::erase_if(wanted, [](int ranks) { return ranks > 5; });
+  }
   return wanted;
 }
 
