@@ -94,6 +94,8 @@ Crew::Crew() {
     return;
   }
   world_ = World::from_environment();
+  // MPICH's mpirun tells of the death of a rank by it, if it does not end the others.
+  std::signal(SIGUSR1, SIG_IGN);
   failures_.emplace(*world_, kFailures);
   world_->barrier();  // Its cores are known when everybody is there.
   const board::Roster& roster = world_->shared_state()->roster();
