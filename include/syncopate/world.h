@@ -22,7 +22,8 @@ class WorldState;
 
 class World {
  public:
-  /// The world that `syncopate run` started this process in, or a world of one rank.
+  /// The world that `syncopate run`, mpirun, srun or torchrun (on one machine) started this process
+  /// in, or a world of one rank.
   static World from_environment();
 
   /// `ranks` worlds for as many threads of this process; element r is for rank r.
