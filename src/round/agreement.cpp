@@ -222,9 +222,11 @@ bool Agreement::worth_asking(const Attendance& here, Time now) const {
       return heard || (started_ && has_waited(kPatience, now));
     case Kind::first:
       return heard || own.waits;
-    case Kind::majority:
+    case Kind::majority: {
       // Either it is here and nobody is known to wait, or another was drawn since, or it is open.
-      return here.drawn_here || place_[drawn()].first != machine_;
+      const int rank = drawn();  // None, if nobody counts and the window holds up the last round.
+      return here.drawn_here || (rank >= 0 && place_[rank].first != machine_);
+    }
     case Kind::count:
       return open_since_ != kNever;  // Otherwise everybody tells unasked.
   }
