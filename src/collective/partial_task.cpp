@@ -281,7 +281,7 @@ void PartialTask::advance_pieces(Time now) {
       const board::AttemptWord attempt = board_.attempt();
       const Reduction::Outcome outcome = board_.help(attempt, static_cast<int>(begun_ / chunk),
                                                      static_cast<int>((end + chunk - 1) / chunk));
-      if (outcome == Reduction::Outcome::over) continue;  // Another attempt has begun.
+      if (outcome == Reduction::Outcome::over) return;  // Another attempt has begun: look again.
       if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
       sum = board_.staged(attempt);
     }

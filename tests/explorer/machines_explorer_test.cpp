@@ -34,9 +34,9 @@ void explore(const Size& size) {
   }
 }
 
-TEST(MachinesExplorer, FewMachines) { explore({.machines = 4, .ranks_each = 3, .plays = 300'000}); }
+TEST(MachinesExplorer, FewMachines) { explore({.machines = 4, .ranks_each = 3, .plays = 150'000}); }
 TEST(MachinesExplorer, MachinesOfOneRank) {
-  explore({.machines = 9, .ranks_each = 1, .plays = 100'000});
+  explore({.machines = 9, .ranks_each = 1, .plays = 50'000});
 }
 TEST(MachinesExplorer, ManyMachines) { explore({.machines = 64, .ranks_each = 8, .plays = 100}); }
 
