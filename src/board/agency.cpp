@@ -46,6 +46,12 @@ RankSet Agency::all_of(const Bits& bits) const {
   return result;
 }
 
+RankSet Agency::dead() const {
+  RankSet result = roster_.dead();
+  for (const int rank : all_of(desk_.dead).list()) result.insert(rank);
+  return result;
+}
+
 void Agency::note_awaited(const RankSet& ranks) {
   for (int number = 0; number < roster_.world_ranks(); ++number) {
     set(desk_.awaited, number, ranks.contains(number));

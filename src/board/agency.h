@@ -37,7 +37,8 @@ class Agency {
 
   // From the agent: ranks of other machines, by their numbers in the world.
   void note_dead(int number) { set(desk_.dead, number, true); }
-  RankSet dead() const { return all_of(desk_.dead); }
+  /// On all machines, this one included.
+  RankSet dead() const;
   /// For whom everybody waits, as far as is known: for messages.
   void note_awaited(const RankSet& ranks);
   RankSet awaited() const { return all_of(desk_.awaited); }

@@ -35,7 +35,7 @@ constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
 /// A yield that takes longer has let others run; for how long to believe that.
 constexpr Time kLongYield = kMillisecond / 20;
 constexpr Time kCrowdedFor = 100 * kMillisecond;
-/// Then it sleeps, longer and longer. The longest keeps an idle agent below 2 % of a core.
+/// Then it sleeps, longer and longer, but not so long that a round waits for it for a millisecond.
 constexpr Time kShortestNap = kMillisecond / 20;
 constexpr Time kLongestNap = kMillisecond / 2;
 

@@ -103,9 +103,9 @@ class Agent {
   board::Agency agency_;
   std::atomic<std::int64_t> timeout_;
   std::atomic<bool> driven_ = false;  ///< A rank does the agent's work.
-  Time crowded_until_ = 0;            ///< While there are fewer cores than want one.
 
-  std::mutex turn_;  ///< For all that follows, but for what has a mutex of its own.
+  std::mutex turn_;         ///< For all that follows, but for what has a mutex of its own.
+  Time crowded_until_ = 0;  ///< While there are fewer cores than want one.
 
   std::mutex mutex_;
   std::deque<Maker> makers_;  ///< Under the mutex.

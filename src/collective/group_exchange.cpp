@@ -374,10 +374,6 @@ GroupReceipt GroupExchange::receipt(int buffer) const {
   for (int rank = 0; rank < roster_.world_ranks(); ++rank) {
     if ((bits[rank / 64] >> (rank % 64) & 1) != 0) members.insert(rank);
   }
-  RankSet dead = roster_.dead();
-  if (agency_ != nullptr) {
-    for (const int rank : agency_->dead().list()) dead.insert(rank);
-  }
   return {.step = where_.step,
           .members = std::move(members),
           .included = board_.own_lag(where_.step) == 0,
@@ -386,7 +382,7 @@ GroupReceipt GroupExchange::receipt(int buffer) const {
           .staleness = board_.results().header(buffer).staleness,
           .waited = waited_,
           .waited_for = waited_ > 0ns ? waited_for_ : -1,
-          .dead = std::move(dead)};
+          .dead = agency_ != nullptr ? agency_->dead() : roster_.dead()};
 }
 
 void GroupExchange::leave() {

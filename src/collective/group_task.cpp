@@ -187,17 +187,20 @@ bool GroupTask::done(Operations& operations) {
   return operations.empty();
 }
 
+std::size_t GroupTask::own_index(const Round& round) const {
+  return std::lower_bound(round.machines.begin(), round.machines.end(), means_.place.machine) -
+         round.machines.begin();
+}
+
 void GroupTask::scatter(const Key& key, Round& round) {
   const std::size_t machines = round.machines.size();
   const std::size_t size = size_of(shape_.type);
-  const auto own =
-      std::lower_bound(round.machines.begin(), round.machines.end(), means_.place.machine) -
-      round.machines.begin();
+  const std::size_t own = own_index(round);
   const auto [begin, end] = part(own, machines);
   const std::size_t part_bytes = (end - begin) * size;
   round.parts.resize(part_bytes * machines);
   for (std::size_t i = 0; i < machines; ++i) {
-    if (static_cast<std::ptrdiff_t>(i) == own) continue;
+    if (i == own) continue;
     const auto [from, to] = part(i, machines);
     round.operations.push_back(means_.channel->receive(
         round.machines[i], tag(key, false), round.parts.data() + i * part_bytes, part_bytes));
@@ -215,21 +218,19 @@ void GroupTask::gather(const Key& key, Round& round) {
   for (const auto& [machine, head] : round.heads) contributors += head.contributors.size();
   const double scale = reserve_of(shape_.type, round.size) /
                        static_cast<double>(std::max<std::size_t>(contributors, 1));
-  const auto own =
-      std::lower_bound(round.machines.begin(), round.machines.end(), means_.place.machine) -
-      round.machines.begin();
+  const std::size_t own = own_index(round);
   const auto [begin, end] = part(own, machines);
   const std::size_t part_bytes = (end - begin) * size;
   std::vector<board::Term> terms;
   for (std::size_t i = 0; i < machines; ++i) {
-    const bool mine = static_cast<std::ptrdiff_t>(i) == own;
+    const bool mine = i == own;
     terms.push_back(
         {.values = mine ? round.stage.data() + begin * size : round.parts.data() + i * part_bytes,
          .weight = 1});
   }
   board::weighted_sum(shape_.type, end - begin, terms, scale, result + begin * size);
   for (std::size_t i = 0; i < machines; ++i) {
-    if (static_cast<std::ptrdiff_t>(i) == own) continue;
+    if (i == own) continue;
     const auto [from, to] = part(i, machines);
     round.operations.push_back(means_.channel->receive(round.machines[i], tag(key, true),
                                                        result + from * size, (to - from) * size));
@@ -388,11 +389,16 @@ void GroupTask::begin_together() {
   together_ = Together::gathering;
 }
 
+GroupTask::Line GroupTask::line_of(int machine) const {
+  Line line;
+  std::memcpy(&line, lines_.data() + machine * line_bytes_, sizeof line);
+  return line;
+}
+
 void GroupTask::reduce_together() {
   std::uint64_t step = 0;
   for (int machine = 0; machine < means_.place.machines(); ++machine) {
-    Line line;
-    std::memcpy(&line, lines_.data() + machine * line_bytes_, sizeof line);
+    const Line line = line_of(machine);
     step = std::max(step, line.step);
     learn_seen(machine, line.seen);
   }
@@ -415,8 +421,7 @@ void GroupTask::conclude_together() {
   std::vector<int> contributors;
   std::uint64_t staleness = 0;
   for (int machine = 0; machine < means_.place.machines(); ++machine) {
-    Line line;
-    std::memcpy(&line, lines_.data() + machine * line_bytes_, sizeof line);
+    const Line line = line_of(machine);
     staleness = std::max(staleness, line.staleness);
     const std::size_t before = contributors.size();
     contributors.resize(before + line.count);

@@ -80,6 +80,7 @@ class GroupTask final : public Agent::Task {
   void scatter(const Key& key, Round& round);
   void gather(const Key& key, Round& round);
   std::byte* result_of(Round& round) const;
+  std::size_t own_index(const Round& round) const;
   bool done(Operations& operations);
   /// The elements that are machine `index`'s of `machines`.
   std::pair<std::size_t, std::size_t> part(std::size_t index, std::size_t machines) const;
@@ -97,6 +98,7 @@ class GroupTask final : public Agent::Task {
   void begin_together();
   void reduce_together();
   void conclude_together();
+  Line line_of(int machine) const;
   std::byte* numbers_of(std::byte* line) const { return line + sizeof(Line); }
 
   void learn_seen(int machine, std::uint64_t seen);

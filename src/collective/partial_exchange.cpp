@@ -374,10 +374,7 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
                   .staleness = header.staleness,
                   .weight = header.weight,
                   .last = header.last,
-                  .dead = roster_.dead()};
-  if (agency_ != nullptr) {
-    for (const int rank : agency_->dead().list()) receipt.dead.insert(rank);
-  }
+                  .dead = agency_ != nullptr ? agency_->dead() : roster_.dead()};
   receipt.included = receipt.contributors.contains(me);
   if (round == awaited_round_ && waited_ > 0ns) {
     receipt.waited = waited_;

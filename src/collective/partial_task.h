@@ -60,7 +60,6 @@ class PartialTask final : public Agent::Task {
   double divisor() const;
   bool needs_lines_first() const;
   bool all_begun() const { return begun_ == shape_.elements; }
-  std::byte* line_of(int machine) { return lines_.data() + machine * line_bytes_; }
   Line line(int machine) const;
   std::uint64_t* set(std::byte* line, Set which) const;
   bool in_set(int machine, Set which, int rank) const;

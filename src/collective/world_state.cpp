@@ -135,11 +135,7 @@ void WorldState::look_after(Agent::Maker maker) {
 
 RankSet WorldState::dead() {
   roster_.look_after();
-  RankSet result = roster_.dead();
-  if (agency_ != nullptr) {
-    for (const int rank : agency_->dead().list()) result.insert(rank);
-  }
-  return result;
+  return agency_ != nullptr ? agency_->dead() : roster_.dead();
 }
 
 bool WorldState::same_process() const { return getpid() == process_; }

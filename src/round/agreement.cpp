@@ -311,12 +311,4 @@ RankSet Agreement::missing() const {
   return result;
 }
 
-std::vector<int> Agreement::silent() const {
-  std::vector<int> result;
-  for (int other = 0; asked_ && other < machines(); ++other) {
-    if (other != machine_ && !heard_[other]) result.push_back(other);
-  }
-  return result;
-}
-
 }  // namespace syncopate::round

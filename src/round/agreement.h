@@ -87,8 +87,6 @@ class Agreement {
 
   /// Ranks that the round waits for, as far as is known here, in world numbers.
   RankSet missing() const;
-  /// Machines that were asked about this round and have not answered.
-  std::vector<int> silent() const;
   /// The rank, by its number in the world, for whose lag the round was held up; -1 if for none.
   int held_up_by() const { return held_up_by_; }
 

@@ -145,7 +145,6 @@ void MachinesPlay::look(int index) {
 
 void MachinesPlay::post(int index) {
   for (Agreement::Outgoing& outgoing : machines_[index].agreement.take_messages()) {
-    ++messages_;
     if (outgoing.to == index) fail("a machine wrote to itself");
     if (outgoing.message.kind == Message::Kind::start) ++starts_;
     mail_[{index, outgoing.to}].push_back(std::move(outgoing.message));

@@ -40,11 +40,6 @@ class MachinesPlay {
   /// Plays to the end; returns what went wrong, or nothing.
   std::string run();
 
-  std::uint64_t rounds() const { return rounds_.size(); }
-  std::uint64_t messages() const { return messages_; }
-  /// Messages that said that a round is on.
-  std::uint64_t starts() const { return starts_; }
-
  private:
   enum class Standing { active, following, left, dead };
   struct Rank {
@@ -109,7 +104,6 @@ class MachinesPlay {
   std::map<std::uint64_t, RoundRecord> rounds_;
   std::uint64_t held_ = 0;  ///< The last round whose trigger has held.
   round::Agreement::Time now_ = 0;
-  std::uint64_t messages_ = 0;
   std::uint64_t starts_ = 0;
   std::vector<Choice> choices_;
   std::string failure_;
