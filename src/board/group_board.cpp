@@ -192,10 +192,10 @@ bool GroupBoard::reusable(int buffer, std::uint64_t reservation) const {
   return true;
 }
 
-int GroupBoard::reserve(const Gathering& where) {
+int GroupBoard::reserve(const Gathering& where, int taker) {
   slowest();
   const bool suspicious = hot_->abandoned.load() != 0;
-  const Reservation mine{.step = where.step, .rank = roster_.rank()};
+  const Reservation mine{.step = where.step, .rank = taker};
   // The one used last is the one in the caches, and keeps the memory in use small.
   for (;;) {
     int best = kNone;
@@ -231,7 +231,7 @@ bool GroupBoard::start(const Gathering& where) {
   Shared<std::uint64_t>& word = record(where).attempt;
   std::uint64_t value = word.load();
   if (AttemptWord::unpack(value).round >= where.step) return false;
-  const int buffer = reserve(where);
+  const int buffer = reserve(where, roster_.rank());
   if (buffer == kNone) return false;
   if (word.replace(value, AttemptWord{.round = where.step, .buffer = buffer}.pack())) return true;
   give_back(buffer, where.step);
@@ -241,7 +241,7 @@ bool GroupBoard::start(const Gathering& where) {
 void GroupBoard::retry(const Gathering& where, AttemptWord given_up) {
   step(Step::retry);
   hot_->abandoned.store(1);
-  const int buffer = reserve(where);
+  const int buffer = reserve(where, roster_.rank());
   if (buffer == kNone) return;
   std::uint64_t value = given_up.pack();
   const AttemptWord next{.round = where.step, .buffer = buffer};

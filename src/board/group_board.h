@@ -54,7 +54,6 @@ struct Gathering {
 
 /// In a world of several machines this runs the rounds of groups that are on one; those of others
 /// are run by the agents, through the MachineGroupBoard.
-
 class GroupBoard {
  public:
   static constexpr int kSlots = 4;  ///< Worked on, published, and two that rounds may read.
@@ -141,7 +140,9 @@ class GroupBoard {
   bool choose(RoundNumber step, int rank);
   RoundNumber slowest();
   bool reusable(int buffer, std::uint64_t reservation) const;
-  int reserve(const Gathering& where);
+  /// `taker` has not been through the step, and keeps the buffer for the group until the group is
+  /// written down beside it.
+  int reserve(const Gathering& where, int taker);
   std::span<Shared<std::uint64_t>> users(int buffer) const;
   void give_back(int buffer, RoundNumber step);
   void publish_result(const Gathering& where, AttemptWord attempt);

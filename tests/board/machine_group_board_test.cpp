@@ -1,0 +1,87 @@
+// The board of a group average with an agent and ranks that use it at once.
+#include "board/machine_group_board.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "board/step.h"
+
+namespace syncopate::board {
+namespace {
+
+std::function<void()>& at_every_step() {
+  static std::function<void()> action;
+  return action;
+}
+
+/// Three ranks of this machine in a world of four, on memory of the test's own.
+class MachineGroupBoardTest : public ::testing::Test {
+ protected:
+  static constexpr int kRanks = 3;
+
+  MachineGroupBoardTest() {
+    Roster::prepare(roster_memory_.get(), std::vector<int>{0, 1, 2}, kRanks + 1);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      rosters_.push_back(std::make_unique<Roster>(roster_memory_.get(), rank, *host_));
+      rosters_.back()->join({.pid = 100U + rank, .started = 7});
+      boards_.push_back(
+          std::make_unique<GroupBoard>(memory_.get(), shape_, *rosters_.back(), *host_));
+    }
+  }
+  ~MachineGroupBoardTest() override { step_hook = nullptr; }
+
+  struct Release {
+    void operator()(std::byte* memory) const { operator delete[](memory, std::align_val_t{128}); }
+  };
+  using Memory = std::unique_ptr<std::byte, Release>;
+  static Memory make(std::size_t bytes) {
+    return Memory(new (std::align_val_t{128}) std::byte[bytes]());
+  }
+
+  GroupShape shape_{
+      .elements = 4, .ranks = kRanks, .world_ranks = kRanks + 1, .groups = 3, .window = 8};
+  Memory roster_memory_ = make(Roster::bytes(kRanks));
+  Memory memory_ = make(shape_.bytes());
+  std::unique_ptr<Host> host_ = make_thread_host();
+  std::vector<std::unique_ptr<Roster>> rosters_;
+  std::vector<std::unique_ptr<GroupBoard>> boards_;
+};
+
+TEST_F(MachineGroupBoardTest, ABufferThatTheAgentTakesIsNotTakenByARankInTheMeantime) {
+  Roster agents(roster_memory_.get(), 0, *host_);
+  MachineGroupBoard agent(memory_.get(), shape_, agents, *host_);
+  // The agent's own rank is ahead of the group that the agent takes a buffer for.
+  constexpr RoundNumber kStep = 5;
+  boards_[0]->release_through(kStep);
+  const std::vector<int> spanning = {1};
+  const std::vector<int> local = {2};
+  for (int moment = 0;; ++moment) {
+    int steps = 0;
+    bool started = false;
+    RoundNumber rival_step = kStep + 1;
+    at_every_step() = [&] {
+      if (steps++ != moment) return;
+      step_hook = nullptr;  // The rival's own steps are not of interest.
+      started = boards_[2]->start({.step = rival_step, .group = 2, .members = local});
+    };
+    step_hook = [](Step) { at_every_step()(); };
+    const int taken = agent.reserve_result({.step = kStep, .group = 1, .members = spanning});
+    step_hook = nullptr;
+    ASSERT_GE(taken, 0);
+    if (!started) {
+      EXPECT_GT(moment, 10) << "the rival never came";
+      return;
+    }
+    EXPECT_NE(boards_[2]->attempt({.step = rival_step, .group = 2}).buffer, taken)
+        << "taken twice, at step " << moment;
+    // As it was before, for the next moment.
+    std::fill_n(memory_.get(), shape_.bytes(), std::byte{0});
+    boards_[0]->release_through(kStep);
+  }
+}
+
+}  // namespace
+}  // namespace syncopate::board
