@@ -5,9 +5,6 @@
 namespace syncopate::board {
 namespace {
 
-/// The seat of the rank whose process has the agent's thread.
-constexpr int kAgentsRank = 0;
-
 template <std::size_t N>
 void write(std::array<char, N>& into, const std::string& text) {
   into.fill('\0');
@@ -70,9 +67,9 @@ void Agency::check() const {
   if (failed()) {
     throw Error(ErrorCode::machine_lost, desk_.what_happened.data(), desk_.what_to_do.data());
   }
-  if (roster_.dead(kAgentsRank)) {
+  if (roster_.dead(Roster::kAgentsRank)) {
     throw Error(ErrorCode::machine_lost,
-                roster_.describe(kAgentsRank) + ", which spoke for this machine, is gone",
+                roster_.describe(Roster::kAgentsRank) + ", which spoke for this machine, is gone",
                 "Start the job again; training can go on from its last checkpoint");
   }
 }

@@ -11,7 +11,7 @@ namespace syncopate::board {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x4574'6170'6f63'6e79;  // "yncopatE", little-endian
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 /// How often a waiting rank looks after the others while nothing happens.
 constexpr Time kRoundsOfInspection = 20'000'000;
 
@@ -144,7 +144,7 @@ std::string Roster::describe_awaited(std::uint64_t number) const {
   return missing;
 }
 
-std::uint64_t Roster::propose(const Proposal& proposal) {
+std::uint64_t Roster::propose(const Proposal& proposal, const Attachment& attachment) {
   Seat& seat = seats_[rank_];
   // After a timeout the same proposal is still on the table, and others may yet come to it.
   const bool again = unanswered_ && seat.proposals[proposed_ % 2] == proposal;
@@ -152,6 +152,7 @@ std::uint64_t Roster::propose(const Proposal& proposal) {
   if (!again) {
     ++proposed_;
     seat.proposals[proposed_ % 2] = proposal;
+    seat.attachments[proposed_ % 2] = attachment;
     seat.digests[proposed_ % 2] = std::hash<std::string_view>{}({proposal.data(), proposal.size()});
     seat.proposed.store(proposed_);
   }

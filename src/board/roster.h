@@ -30,9 +30,14 @@ enum class Life : std::uint8_t {
 /// What a rank is about to make, in words that must be the same on all ranks. Words, so that a
 /// disagreement can be shown as it is.
 using Proposal = std::array<char, 256>;
+/// What goes with a proposal and need not be compared.
+using Attachment = std::array<std::byte, 192>;
 
 class Roster {
  public:
+  /// The rank of a machine whose process has the agent's thread, where there are several machines.
+  static constexpr int kAgentsRank = 0;
+
   static std::size_t bytes(int ranks);
   /// Writes the header into zeroed memory, before anybody joins.
   static void prepare(std::byte* memory, int ranks);
@@ -74,7 +79,7 @@ class Roster {
   std::string describe(int rank) const;
 
   /// Proposes the next thing to do together; returns its number, 1, 2, 3 …
-  std::uint64_t propose(const Proposal& proposal);
+  std::uint64_t propose(const Proposal& proposal, const Attachment& attachment = {});
   /// After a timeout the proposal stays on the table: the same may be proposed again.
   void leave_on_the_table() { unanswered_ = true; }
   /// Proposes the next thing to do together and waits until every expected rank has proposed
@@ -92,6 +97,9 @@ class Roster {
   bool all_proposed(std::uint64_t number) const;
   const Proposal& proposal(int rank, std::uint64_t number) const {
     return seats_[rank].proposals[number % 2];
+  }
+  const Attachment& attachment(int rank, std::uint64_t number) const {
+    return seats_[rank].attachments[number % 2];
   }
 
   /// Whether the ranks outnumber the cores they may run on.
@@ -115,6 +123,7 @@ class Roster {
     std::array<std::uint64_t, 2> digests;  ///< Of the proposals: equal for equal words.
     /// Alternating, so that a rank one collective ahead does not overwrite what others compare.
     std::array<Proposal, 2> proposals;
+    std::array<Attachment, 2> attachments;
     Cores::Mask cores;
   };
 

@@ -50,6 +50,9 @@ class Segment {
 
   /// Regions start on boundaries of this size, so that large ones can have large pages.
   static constexpr std::uint64_t kPage = std::uint64_t{1} << 21;
+  static constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
+    return (bytes + kPage - 1) / kPage * kPage;
+  }
 
  private:
   int descriptor_;

@@ -3,7 +3,11 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 
+#include "collective/group_task.h"
+#include "collective/partial_exchange.h"
+#include "collective/partial_task.h"
 #include "collective/world_state.h"
 #include "collective/world_task.h"
 #include "fabric/packet.h"
@@ -49,36 +53,37 @@ void leave_for_ever(Tasks tasks) {
   remains->push_back(std::move(tasks));
 }
 
+std::size_t region_bytes(const Order& order, const board::Roster& roster) {
+  if (order.kind == Order::Kind::group) {
+    return GroupExchange::shape(order.elements, order.type, roster, order.group).bytes();
+  }
+  return PartialExchange::shape(order.elements, order.type, roster, order.partial).bytes();
+}
+
 }  // namespace
 
 Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
-             std::shared_ptr<board::Mapping> control, std::unique_ptr<board::Host> host,
+             std::shared_ptr<board::Segment> segment, std::unique_ptr<board::Host> host,
              Duration timeout)
     : fabric_(std::move(fabric)),
       place_(place),
-      control_(std::move(control)),
+      segment_(std::move(segment)),
+      control_(segment_->map(0, WorldState::control_bytes(board::kMaxRanks))),
       host_(std::move(host)),
-      roster_(control_->data(), 0, *host_),
+      roster_(control_->data(), board::Roster::kAgentsRank, *host_),
       agency_(control_->data() + WorldState::agency_offset(), roster_, *host_),
       timeout_(timeout.count()),
       crowded_until_(roster_.ranks() + 1 > roster_.cores() ? kNever : 0),
+      orders_{{.order = {.kind = Order::Kind::world}}},
+      regions_(WorldState::control_bytes(board::kMaxRanks), roster_.ranks()),
       known_dead_(roster_.ranks()),
       heard_(place.machines()) {
-  makers_.push_back([](Means means) { return std::make_unique<WorldTask>(std::move(means)); });
   thread_ = std::thread([this] { run(); });
 }
 
 Agent::~Agent() {
   agency_.call();
   thread_.join();
-}
-
-void Agent::add(Maker maker) {
-  {
-    const std::lock_guard lock(mutex_);
-    makers_.push_back(std::move(maker));
-  }
-  agency_.call();
 }
 
 std::string Agent::describe(int machine) const {
@@ -102,22 +107,28 @@ bool Agent::over(Time now) {
 
 Time Agent::turn(Time now) {
   add_tasks();
-  receive(now);
+  const std::uint64_t calls = agency_.calls().read();
+  const bool called = calls != calls_;
+  calls_ = calls;
+  const bool told = receive(now);
+  if (called || told) active_at_ = now;
+  const bool news = called || told || look_after_ranks(now);
   Time again_at = kNever;
   bool urgent = opening_ != nullptr;
   moving_ = false;
   std::uint64_t moves = 0;
   for (auto at = tasks_.begin(); at != tasks_.end();) {
-    again_at = std::min(again_at, at->second->work(now));
-    urgent = urgent || at->second->urgent();
-    moving_ = moving_ || at->second->moving();
-    moves += at->second->moves();
-    at = at->second->over() ? tasks_.erase(at) : std::next(at);
+    auto& [task, task_again_at] = at->second;
+    if (news || now >= task_again_at) task_again_at = task->work(now);
+    again_at = std::min(again_at, task_again_at);
+    urgent = urgent || task->urgent();
+    moving_ = moving_ || task->moving();
+    moves += task->moves();
+    at = task->over() ? tasks_.erase(at) : std::next(at);
   }
   urgent_since_ = urgent ? std::min(urgent_since_, now) : kNever;
   if (moves != moves_) moved_at_ = now;
   moves_ = moves;
-  look_after_ranks(now);
   look_after_machines(now);
   note_awaited(now);
   return again_at;
@@ -126,9 +137,6 @@ Time Agent::turn(Time now) {
 void Agent::run() {
   std::unique_lock lock(turn_);
   for (Time now = host_->now(); !over(now); now = host_->now()) {
-    const std::uint64_t calls = agency_.calls().read();
-    if (calls != calls_) active_at_ = now;
-    calls_ = calls;
     Time again_at = kNever;
     try {
       again_at = turn(now);
@@ -139,7 +147,10 @@ void Agent::run() {
     const bool stay = awake(now) && !driven_;
     if (stay) nap_ = kShortestNap / 2;
     nap_ = std::min(2 * nap_, kLongestNap);
-    const Time until = std::min(again_at, now + nap_);
+    // What is under way wants to work at once, but that can wait for a nap as well.
+    const Time until = again_at > now ? std::min(again_at, now + nap_) : now + nap_;
+    const std::uint64_t calls = calls_;
+    const Time rest = now < crowded_until_ ? kLongestNap : kShortestNap;
     lock.unlock();
     Time yielded = 0;
     if (stay) {
@@ -149,9 +160,8 @@ void Agent::run() {
     } else {
       agency_.calls().sleep(*host_, calls, until);
     }
-    while (driven_) {
-      agency_.calls().sleep(*host_, agency_.calls().read(), host_->now() + kLongestNap);
-    }
+    // Not on the event of calls, which then nobody has to pay a system call for.
+    while (driven_) std::this_thread::sleep_for(std::chrono::nanoseconds(rest));
     lock.lock();
     // Others on this host may need the core, of this world or not: then a yield takes long.
     if (yielded > kLongYield) crowded_until_ = std::max(crowded_until_, now + kCrowdedFor);
@@ -162,10 +172,13 @@ void Agent::run() {
   fabric_.reset();
 }
 
-void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
+bool Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
   driven_ = true;
   const std::unique_lock lock(turn_, std::try_to_lock);
-  if (lock) active_at_ = host_->now();
+  if (lock) {
+    active_at_ = host_->now();
+    for (auto& [number, charge] : tasks_) charge.again_at = 0;  // Its rank has news for some.
+  }
   while (lock && event.read() == seen) {
     const Time now = host_->now();
     if (now >= until || over(now)) break;
@@ -178,6 +191,7 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
     if (event.read() == seen) sched_yield();
   }
   driven_ = false;
+  return lock.owns_lock();
 }
 
 bool Agent::awake(Time now) {
@@ -188,27 +202,49 @@ bool Agent::awake(Time now) {
   return now < lively + (!crowded ? kAwakeOnFreeCores : urgent ? kAwakeOversubscribed : 0);
 }
 
-void Agent::add_tasks() {
-  if (opening_ == nullptr) {
-    const std::lock_guard lock(mutex_);
-    if (makers_.empty()) return;
-    making_ = std::move(makers_.front());
-    makers_.pop_front();
-    opening_ = fabric_->open(opened_);
+void Agent::take(const Order& order, bool agreed) {
+  if (order.kind == Order::Kind::nothing) return;
+  // If some rank had no room for its region, the others had, and count it.
+  const std::uint64_t offset = regions_.next(region_bytes(order, roster_));
+  if (agreed) orders_.push_back({order, offset});
+}
+
+std::unique_ptr<Agent::Task> Agent::make(const Ordered& ordered, Means means) {
+  const Order& order = ordered.order;
+  if (order.kind == Order::Kind::world) {
+    return std::make_unique<WorldTask>(
+        std::move(means), [this](const Order& taken, bool agreed) { take(taken, agreed); });
   }
+  auto region =
+      std::make_shared<Region>(segment_, roster_, Region::agent_of(roster_), ordered.offset,
+                               region_bytes(order, roster_));
+  if (order.kind == Order::Kind::group) {
+    const auto shape = GroupExchange::shape(order.elements, order.type, roster_, order.group);
+    return std::make_unique<GroupTask>(std::move(means), std::move(region), shape, order.group);
+  }
+  const auto shape = PartialExchange::shape(order.elements, order.type, roster_, order.partial);
+  const bool bits = order.kind == Order::Kind::carrier;
+  return std::make_unique<PartialTask>(std::move(means), std::move(region), shape, order.partial,
+                                       bits ? fabric::Combine::bits : fabric::Combine::sum);
+}
+
+void Agent::add_tasks() {
+  if (orders_.empty()) return;
+  if (opening_ == nullptr) opening_ = fabric_->open(opened_);
   if (!opening_->done()) return;
   opening_.reset();
   const std::uint64_t number = ++made_;
-  tasks_[number] = making_({.channel = std::move(opened_),
-                            .send =
-                                [this, number](int machine, std::span<const std::byte> message) {
-                                  post(number, machine, message);
-                                },
-                            .place = place_,
-                            .roster = roster_,
-                            .agency = agency_,
-                            .host = *host_});
-  making_ = nullptr;  // It holds memory that is given back with the task.
+  const Ordered next = orders_.front();
+  orders_.pop_front();
+  const auto send = [this, number](int machine, std::span<const std::byte> message) {
+    post(number, machine, message);
+  };
+  tasks_[number].task = make(next, {.channel = std::move(opened_),
+                                    .send = send,
+                                    .place = place_,
+                                    .roster = roster_,
+                                    .agency = agency_,
+                                    .host = *host_});
   const auto early = early_.extract(number);
   if (early.empty()) return;
   for (const auto& [from, message] : early.mapped()) deliver(number, from, message);
@@ -222,15 +258,16 @@ void Agent::deliver(std::uint64_t task, int from, std::span<const std::byte> mes
   if (task > made_) {  // This machine has yet to hear of it from its ranks.
     early_[task].emplace_back(from, std::vector<std::byte>(message.begin(), message.end()));
   } else if (const auto found = tasks_.find(task); found != tasks_.end()) {
-    found->second->hear(from, message);
+    found->second.task->hear(from, message);
   }
 }
 
-void Agent::receive(Time now) {
+bool Agent::receive(Time now) {
+  bool any = false;
   std::vector<std::byte> message;
   for (int from = fabric_->receive(message); from >= 0; from = fabric_->receive(message)) {
+    any = true;
     heard_[from] = now;
-    active_at_ = now;
     fabric::Unpacker unpacker(message);
     switch (unpacker.take<Kind>()) {
       case Kind::task: {
@@ -251,14 +288,15 @@ void Agent::receive(Time now) {
         failed_ = true;
         agency_.fail(std::string(reinterpret_cast<const char*>(words.data()), words.size()),
                      "Start the job again; training can go on from its last checkpoint");
-        return;
+        return true;
       }
     }
   }
+  return any;
 }
 
-void Agent::look_after_ranks(Time now) {
-  if (now < ranks_seen_at_ + kLookAfterRanksEvery) return;
+bool Agent::look_after_ranks(Time now) {
+  if (now < ranks_seen_at_ + kLookAfterRanksEvery) return false;
   ranks_seen_at_ = now;
   roster_.look_after();
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
@@ -269,6 +307,7 @@ void Agent::look_after_ranks(Time now) {
       fabric_->send(machine, fabric::Packer().put(Kind::dead).put(roster_.number(rank)).bytes());
     }
   }
+  return true;
 }
 
 Time Agent::ping_every() const {
@@ -304,8 +343,8 @@ void Agent::note_awaited(Time now) {
   }
   awaited_at_ = now;
   RankSet awaited(place_.ranks());
-  for (const auto& [number, task] : tasks_) {
-    for (const int rank : task->awaited().list()) awaited.insert(rank);
+  for (const auto& [number, charge] : tasks_) {
+    for (const int rank : charge.task->awaited().list()) awaited.insert(rank);
   }
   // A machine that does not answer cannot say which of its ranks are missing.
   for (int rank = 0; rank < place_.ranks(); ++rank) {

@@ -18,9 +18,12 @@
 #include <vector>
 
 #include "board/agency.h"
+#include "board/event.h"
 #include "board/host.h"
 #include "board/roster.h"
 #include "board/segment.h"
+#include "collective/order.h"
+#include "collective/region.h"
 #include "fabric/fabric.h"
 #include "syncopate/policy.h"
 
@@ -34,7 +37,8 @@ class Agent {
   class Task {
    public:
     virtual ~Task() = default;
-    /// Does what can be done; returns when to call again if there is no news.
+    /// Does what can be done; returns when to call again if there is no news: at once (`now`) if
+    /// something is under way.
     virtual Time work(Time now) = 0;
     virtual void hear(int from, std::span<const std::byte> message) = 0;
     /// Whether somebody, here or elsewhere, may be waiting for what comes next.
@@ -56,10 +60,9 @@ class Agent {
     board::Agency& agency;
     board::Host& host;
   };
-  using Maker = std::function<std::unique_ptr<Task>(Means means)>;
 
   Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
-        std::shared_ptr<board::Mapping> control, std::unique_ptr<board::Host> host,
+        std::shared_ptr<board::Segment> segment, std::unique_ptr<board::Host> host,
         Duration timeout);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -67,16 +70,19 @@ class Agent {
   /// or a machine is lost.
   ~Agent();
 
-  /// Looks after one more. Every machine adds the same in the same order.
-  void add(Maker maker);
   void set_timeout(Duration timeout) { timeout_ = timeout.count(); }
 
   /// Does the agent's work on the thread of a rank that waits for its end anyway, which spares two
-  /// changes of threads: until there is news after `seen`, or nothing more to do for now.
-  void drive(const board::Event& event, std::uint64_t seen, Time until);
+  /// changes of threads: until there is news after `seen`, or nothing more to do for now. Returns
+  /// false if it did nothing, as the agent is at work itself.
+  bool drive(const board::Event& event, std::uint64_t seen, Time until);
 
  private:
   enum class Kind : std::uint8_t { task, ping, pong, dead, failure };
+  struct Ordered {
+    Order order;
+    std::uint64_t offset = 0;  ///< Of its region.
+  };
 
   void run();
   /// Looks at everything once; returns when to do so again without news. Under the turn's mutex.
@@ -84,11 +90,16 @@ class Agent {
   /// Whether it is too early to sleep.
   bool awake(Time now);
   bool over(Time now);
+  /// Every machine takes the same orders in the same order.
+  void take(const Order& order, bool agreed);
   void add_tasks();
-  void receive(Time now);
+  std::unique_ptr<Task> make(const Ordered& ordered, Means means);
+  /// Whether there was any message.
+  bool receive(Time now);
   void deliver(std::uint64_t task, int from, std::span<const std::byte> message);
   void post(std::uint64_t task, int machine, std::span<const std::byte> message);
-  void look_after_ranks(Time now);
+  /// Whether it was time for it.
+  bool look_after_ranks(Time now);
   Time ping_every() const;
   void look_after_machines(Time now);
   void note_awaited(Time now);
@@ -97,6 +108,7 @@ class Agent {
 
   std::unique_ptr<fabric::Fabric> fabric_;
   const fabric::Place place_;
+  std::shared_ptr<board::Segment> segment_;
   std::shared_ptr<board::Mapping> control_;
   std::unique_ptr<board::Host> host_;
   board::Roster roster_;
@@ -104,17 +116,19 @@ class Agent {
   std::atomic<std::int64_t> timeout_;
   std::atomic<bool> driven_ = false;  ///< A rank does the agent's work.
 
-  std::mutex turn_;         ///< For all that follows, but for what has a mutex of its own.
+  std::mutex turn_;         ///< For all that follows.
   Time crowded_until_ = 0;  ///< While there are fewer cores than want one.
 
-  std::mutex mutex_;
-  std::deque<Maker> makers_;  ///< Under the mutex.
-
+  std::deque<Ordered> orders_;  ///< Not yet made; the first one's channel is being opened.
+  RegionPlan regions_;
   std::unique_ptr<fabric::Channel> opened_;
   std::unique_ptr<fabric::Operation> opening_;
-  Maker making_;
   std::uint64_t made_ = 0;
-  std::map<std::uint64_t, std::unique_ptr<Task>> tasks_;
+  struct Charge {
+    std::unique_ptr<Task> task;
+    Time again_at = 0;  ///< When it wants to work without news.
+  };
+  std::map<std::uint64_t, Charge> tasks_;
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 
   std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.

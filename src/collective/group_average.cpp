@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "collective/group_exchange.h"
-#include "collective/group_task.h"
 #include "collective/options.h"
 #include "collective/world_state.h"
 #include "syncopate/error.h"
@@ -26,15 +25,13 @@ std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elemen
   const std::shared_ptr<WorldState>& state = world.shared_state();
   const GroupOptions full = complete(options, world.size());
   const board::GroupShape shape = GroupExchange::shape(elements, type, state->roster(), full);
-  auto region =
-      state->make_region(describe(elements, type, full), shape.bytes(), shape.smallest_bytes());
-  state->look_after([shape, full, region](Agent::Means means) {
-    return std::make_unique<GroupTask>(std::move(means), region, shape, full);
-  });
+  const Order order{.kind = Order::Kind::group, .type = type, .elements = elements, .group = full};
+  auto region = state->make_region(describe(elements, type, full), order, shape.bytes(),
+                                   shape.smallest_bytes());
   std::byte* memory = region->data();
   auto exchange = std::make_shared<GroupExchange>(
       state->roster(), state->host(), state->timeout(), memory, elements, type, initial, full,
-      std::make_shared<Kept>(state, std::move(region)), state->agency());
+      std::make_shared<Kept>(state, std::move(region)), state->liaison());
   // From here on a group may use any rank's weights: all must have published the initial ones.
   state->barrier();
   return exchange;

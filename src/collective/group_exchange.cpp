@@ -59,7 +59,7 @@ board::GroupShape GroupExchange::shape(std::size_t elements, DataType type, int 
 GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                              std::byte* memory, std::size_t elements, DataType type,
                              const void* initial, const GroupOptions& options,
-                             std::shared_ptr<void> kept, board::Agency* agency)
+                             std::shared_ptr<void> kept, Liaison agent)
     : kept_(std::move(kept)),
       roster_(roster),
       host_(host),
@@ -72,7 +72,7 @@ GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Dur
       lookout_(host, roster.oversubscribed()),
       helpers_(helpers_to_wake(roster, board_.results().chunking().count)),
       process_(getpid()),
-      agency_(agency),
+      agent_(agent),
       seat_of_(roster.world_ranks(), -1),
       computing_since_(host.now()) {
   for (int rank = 0; rank < roster.ranks(); ++rank) seat_of_[roster.number(rank)] = rank;
@@ -91,18 +91,14 @@ GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Dur
 GroupExchange::~GroupExchange() {
   if (closed_ || getpid() != process_) return;
   board_.leave();
-  call_agent();
+  agent_.call();
 }
 
 void GroupExchange::wait_for_agent() {
   if (!spanning_) return;
-  agency_->check();
+  agent_.check();
   board_.set_waiting(where_.step);
-  agency_->call();
-}
-
-void GroupExchange::call_agent() {
-  if (agency_ != nullptr) agency_->call();
+  agent_.call();
 }
 
 void GroupExchange::check_open() const {
@@ -120,7 +116,7 @@ std::vector<int> GroupExchange::members_at(std::uint64_t step) const {
 }
 
 bool GroupExchange::spans_machines(std::uint64_t step) const {
-  if (agency_ == nullptr) return false;
+  if (!agent_) return false;
   const std::vector<int> members = plan_.members_at(step, roster_.number());
   return std::any_of(members.begin(), members.end(),
                      [&](int number) { return seat_of_[number] < 0; });
@@ -137,7 +133,7 @@ void* GroupExchange::weights() {
 
 void GroupExchange::publish() {
   weights();
-  if (agency_ != nullptr) agency_->check();
+  agent_.check();
   const std::uint64_t step = step_ + 1;
   if (options_.grace.share > 0) {
     step_times_.add(Duration(host_.now() - computing_since_));
@@ -150,7 +146,7 @@ void GroupExchange::publish() {
   published_ = true;
   blocked_ = false;
   board_.event(where_).signal(host_);
-  call_agent();
+  agent_.call();
 }
 
 bool GroupExchange::all_members_here() const {
@@ -172,7 +168,7 @@ Time GroupExchange::progress(Time now) {
       board_.set_blocked();
       blocked_ = !board_.window_allows(where_.step);
       if (blocked_) {
-        call_agent();  // The one that lags may be elsewhere.
+        agent_.call();  // The one that lags may be elsewhere.
         return kNever;
       }
     }
@@ -229,11 +225,13 @@ void GroupExchange::pause(board::Event& event, std::uint64_t news, Time until, T
   const Time now = host_.now();
   check_deadline(began, now);
   const Time deadline = began + timeout_.count();
-  lookout_.wait(event, news, std::min({until, deadline, now + kInspectionEvery}));
+  until = std::min({until, deadline, now + kInspectionEvery});
+  if (spanning_ || blocked_) agent_.attend(event, news, until);
+  lookout_.wait(event, news, until);
   if (event.read() != news || host_.now() - inspected_at_ < kInspectionEvery) return;
   inspected_at_ = host_.now();
-  if (roster_.look_after()) call_agent();
-  if (agency_ != nullptr) agency_->check();
+  if (roster_.look_after()) agent_.call();
+  agent_.check();
 }
 
 void GroupExchange::await_result() {
@@ -313,7 +311,7 @@ GroupReceipt GroupExchange::finish(void* out) {
   working_ = slot;
   step_ = where_.step;
   published_ = false;
-  if (board_.release_through(step_)) call_agent();
+  if (board_.release_through(step_)) agent_.call();
   computing_since_ = host_.now();
   return told;
 }
@@ -382,14 +380,14 @@ GroupReceipt GroupExchange::receipt(int buffer) const {
           .staleness = board_.results().header(buffer).staleness,
           .waited = waited_,
           .waited_for = waited_ > 0ns ? waited_for_ : -1,
-          .dead = agency_ != nullptr ? agency_->dead() : roster_.dead()};
+          .dead = agent_.dead(roster_)};
 }
 
 void GroupExchange::leave() {
   check_open();
   closed_ = true;
   board_.leave();
-  call_agent();
+  agent_.call();
 }
 
 bool GroupExchange::holds_up(int rank) const {
@@ -406,8 +404,8 @@ bool GroupExchange::holds_up(int rank) const {
 }
 
 std::string GroupExchange::blame() const {
-  if (agency_ != nullptr && board_.result(where_) < 0 && (spanning_ || blocked_)) {
-    const RankSet awaited = agency_->awaited();
+  if (agent_ && board_.result(where_) < 0 && (spanning_ || blocked_)) {
+    const RankSet awaited = agent_.awaited();
     return awaited.empty() ? "other machines" : "rank " + to_string(awaited);
   }
   const auto names_of = [&](auto&& guilty) {

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "board/agency.h"
 #include "board/event.h"
 #include "board/group_board.h"
 #include "board/roster.h"
+#include "collective/liaison.h"
 #include "collective/waiting.h"
 #include "round/groups.h"
 #include "round/step_times.h"
@@ -53,7 +53,7 @@ class GroupExchange {
   GroupExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                 std::byte* memory, std::size_t elements, DataType type, const void* initial,
                 const GroupOptions& options, std::shared_ptr<void> kept = nullptr,
-                board::Agency* agency = nullptr);
+                Liaison agent = {});
   ~GroupExchange();
   GroupExchange(const GroupExchange&) = delete;
   GroupExchange& operator=(const GroupExchange&) = delete;
@@ -84,7 +84,6 @@ class GroupExchange {
   /// Those of this machine, counted within it.
   std::vector<int> members_at(std::uint64_t step) const;
   bool spans_machines(std::uint64_t step) const;
-  void call_agent();
   void wait_for_agent();
   Duration grace() const;
   bool all_members_here() const;
@@ -118,7 +117,7 @@ class GroupExchange {
   board::Lookout lookout_;
   int helpers_;
   pid_t process_;
-  board::Agency* agency_;
+  Liaison agent_;  ///< Where the world has several machines.
   std::vector<int> seat_of_;  ///< Of each rank of the world on this machine; -1 for the others.
 
   /// For LateMerge::keep: the weights as the last step found them, and steps that rounds ahead of

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "collective/world_state.h"
+#include "collective/region.h"
 #include "fabric/packet.h"
 #include "round/step_times.h"
 
@@ -125,7 +125,10 @@ Time GroupTask::start_at(const Key& key, Round& round, Time now) {
   const bool here = all_here(key, round);
   if (options_.trigger.kind == Trigger::Kind::all) return here ? now : kNever;
   if (!round.heads.empty()) return now;  // Another machine has started it.
-  if (!board_.window_allows(key.first)) return kNever;
+  if (!board_.window_allows(key.first)) {
+    board_.set_blocked();  // Whoever lags then calls when it has caught up.
+    if (!board_.window_allows(key.first)) return kNever;
+  }
   const Duration open = grace(round);
   if (open.count() <= 0) return now;
   if (here && !round.told_here) {
@@ -286,7 +289,8 @@ Time GroupTask::work(Time now) {
             std::any_of(rounds_.begin(), rounds_.end(), [](const auto& entry) {
               return entry.second.phase == Phase::scatter || entry.second.phase == Phase::gather;
             });
-  return std::min(again_at, look_for_missing(now));
+  const Time look_at = look_for_missing(now);
+  return moving_ || together_ == Together::gathering ? now : std::min(again_at, look_at);
 }
 
 void GroupTask::hear(int from, std::span<const std::byte> message) {

@@ -3,7 +3,6 @@
 
 #include "collective/options.h"
 #include "collective/partial_exchange.h"
-#include "collective/partial_task.h"
 #include "collective/world_state.h"
 #include "syncopate/error.h"
 
@@ -16,16 +15,14 @@ std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t el
   check_elements(elements);
   const board::PartialShape shape =
       PartialExchange::shape(elements, type, state->roster(), options);
-  auto region =
-      state->make_region(describe(elements, type, options), shape.bytes(), shape.smallest_bytes());
-  state->look_after([shape, options, region](Agent::Means means) {
-    return std::make_unique<PartialTask>(std::move(means), region, shape, options,
-                                         fabric::Combine::sum);
-  });
+  const Order order{
+      .kind = Order::Kind::partial, .type = type, .elements = elements, .partial = options};
+  auto region = state->make_region(describe(elements, type, options), order, shape.bytes(),
+                                   shape.smallest_bytes());
   std::byte* memory = region->data();
   return std::make_shared<PartialExchange>(
       state->roster(), state->host(), state->timeout(), memory, elements, type, options,
-      std::make_shared<Kept>(state, std::move(region)), state->agency(), state->agent());
+      std::make_shared<Kept>(state, std::move(region)), state->liaison());
 }
 
 void* writable_slot(PartialExchange& exchange) { return exchange.writable_slot(); }

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <vector>
 
-#include "collective/agent.h"
 #include "collective/options.h"
 #include "syncopate/error.h"
 
@@ -46,12 +45,11 @@ board::PartialShape PartialExchange::shape(std::size_t elements, DataType type, 
 PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                                  std::byte* memory, std::size_t elements, DataType type,
                                  const PartialOptions& options, std::shared_ptr<void> kept,
-                                 board::Agency* agency, Agent* agent)
+                                 Liaison agent)
     : kept_(std::move(kept)),
       roster_(roster),
       host_(host),
       agent_(agent),
-      agency_(agency),
       timeout_(timeout),
       options_(options),
       elements_(elements),
@@ -66,11 +64,7 @@ PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const
 PartialExchange::~PartialExchange() {
   if (closed_ || getpid() != process_) return;
   board_.set_standing(Standing::left);
-  call_agent();
-}
-
-void PartialExchange::call_agent() {
-  if (agency_ != nullptr) agency_->call();
+  agent_.call();
 }
 
 void PartialExchange::check_open() const {
@@ -86,7 +80,7 @@ void* PartialExchange::writable_slot() {
 }
 
 void PartialExchange::release_through(std::uint64_t round) {
-  if (board_.release_through(round)) call_agent();
+  if (board_.release_through(round)) agent_.call();
 }
 
 void PartialExchange::set_waiting(bool waiting) {
@@ -96,7 +90,7 @@ void PartialExchange::set_waiting(bool waiting) {
 
 void PartialExchange::begin_deposit(double weight, Then then) {
   check_open();
-  if (agency_ != nullptr) agency_->check();
+  agent_.check();
   if (stopped_) {
     throw Error(ErrorCode::closed, "a deposit after stop()", "Deposit everything before stop()");
   }
@@ -118,7 +112,7 @@ void PartialExchange::begin_deposit(double weight, Then then) {
 
 void PartialExchange::end_deposit(Then then, PartialBoard::Put put) {
   writing_ = -1;
-  if (agency_ != nullptr) return agency_->call();
+  if (agent_) return then == Then::wait ? agent_.call_and_wait() : agent_.call();
   came_last_ = options_.trigger.kind != Trigger::Kind::all || put != PartialBoard::Put::arrived ||
                board_.completes_attendance();
   if (then == Then::go_on) offer();
@@ -217,14 +211,14 @@ Time PartialExchange::help_agent(Time now) {
   if (board_.attempt().round <= board_.published()) return kNever;
   const AttemptWord attempt = board_.attempt();
   if (board_.help() == Reduction::Outcome::pending) return overcome_stall(attempt, now);
-  agency_->call();  // The rest is its business.
+  agent_.call();  // The rest is its business.
   return kNever;
 }
 
 Time PartialExchange::progress(Time now) {
   const std::uint64_t published = board_.published();
   if (published > delivered_) return now;  // What we wait for is there: start nothing more.
-  if (agency_ != nullptr) return help_agent(now);
+  if (agent_) return help_agent(now);
   AttemptWord attempt = board_.attempt();
   if (attempt.round <= published) {
     const Outlook next = outlook(published + 1, now);
@@ -255,7 +249,7 @@ Time PartialExchange::overcome_stall(AttemptWord attempt, Time now) {
 }
 
 void PartialExchange::offer() {
-  if (agency_ != nullptr) return;  // The agent has been called.
+  if (agent_) return agent_.call();
   const std::uint64_t published = board_.published();
   if (board_.attempt().round > published) return;
   const Outlook next = outlook(published + 1, host_.now());
@@ -271,10 +265,10 @@ void PartialExchange::offer() {
 bool PartialExchange::ready() {
   check_open();
   if (board_.published() > delivered_) return true;
-  if (agency_ != nullptr) {
-    agency_->check();
+  if (agent_) {
+    agent_.check();
     board_.set_waiting(delivered_ + 1);  // The agent starts rounds only for who asks for them.
-    agency_->call();
+    agent_.call();
   }
   progress(host_.now());
   return board_.published() > delivered_;
@@ -314,13 +308,13 @@ std::uint64_t PartialExchange::await() {
       // Whoever deposits from now on starts the round for us; look once more for who just did.
       if (!waiting_) {
         set_waiting(true);
-        call_agent();
+        agent_.call_and_wait();
       }
       now = host_.now();
       continue;
     }
     const Time until = std::min({again_at, deadline, now + kInspectionEvery});
-    if (agent_ != nullptr) agent_->drive(board_.event(), news, until);
+    agent_.attend(board_.event(), news, until);
     now = lookout_.wait(board_.event(), news, until);
     if (board_.event().read() == news) inspect(now);
   }
@@ -335,9 +329,9 @@ void PartialExchange::inspect(Time now) {
   inspected_at_ = now;
   if (roster_.look_after()) {
     board_.signal();
-    call_agent();
+    agent_.call();
   }
-  if (agency_ != nullptr) agency_->check();
+  agent_.check();
 }
 
 std::uint64_t PartialExchange::deliver() {
@@ -374,7 +368,7 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
                   .staleness = header.staleness,
                   .weight = header.weight,
                   .last = header.last,
-                  .dead = agency_ != nullptr ? agency_->dead() : roster_.dead()};
+                  .dead = agent_.dead(roster_)};
   receipt.included = receipt.contributors.contains(me);
   if (round == awaited_round_ && waited_ > 0ns) {
     receipt.waited = waited_;
@@ -389,7 +383,7 @@ void PartialExchange::stop() {
   if (stopped_) return;
   stopped_ = true;
   board_.set_standing(Standing::finishing);
-  call_agent();
+  agent_.call();
 }
 
 void PartialExchange::leave() {
@@ -397,7 +391,7 @@ void PartialExchange::leave() {
   release_through(delivered_);
   closed_ = true;
   board_.set_standing(Standing::left);
-  call_agent();
+  agent_.call();
 }
 
 std::string PartialExchange::blame(std::uint64_t round) const {
@@ -413,8 +407,8 @@ std::string PartialExchange::blame(std::uint64_t round) const {
     reason = " to finish its part of the sum";
     add_if([&](int rank) { return board_.results().holds_chunk(attempt.buffer, rank); });
   }
-  if (agency_ != nullptr && missing.empty()) {
-    const RankSet awaited = agency_->awaited();
+  if (agent_ && missing.empty()) {
+    const RankSet awaited = agent_.awaited();
     if (awaited.empty()) return "other machines";
     return (awaited.size() > 1 ? "ranks " : "rank ") + to_string(awaited) + " to arrive";
   }

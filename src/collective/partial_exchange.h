@@ -12,10 +12,10 @@
 #include <optional>
 #include <string>
 
-#include "board/agency.h"
 #include "board/event.h"
 #include "board/partial_board.h"
 #include "board/roster.h"
+#include "collective/liaison.h"
 #include "collective/waiting.h"
 #include "round/step_times.h"
 #include "round/trigger.h"
@@ -23,14 +23,12 @@
 
 namespace syncopate::detail {
 
-class Agent;
-
 class PartialExchange {
  public:
   PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
                   std::byte* memory, std::size_t elements, DataType type,
                   const PartialOptions& options, std::shared_ptr<void> kept = nullptr,
-                  board::Agency* agency = nullptr, Agent* agent = nullptr);
+                  Liaison agent = {});
   ~PartialExchange();
   PartialExchange(const PartialExchange&) = delete;
   PartialExchange& operator=(const PartialExchange&) = delete;
@@ -86,7 +84,6 @@ class PartialExchange {
   Outlook outlook(std::uint64_t round, board::Time now);
   board::Time progress(board::Time now);
   board::Time help_agent(board::Time now);
-  void call_agent();
   board::Time overcome_stall(board::AttemptWord attempt, board::Time now);
   std::uint64_t deliver();
   void inspect(board::Time now);
@@ -95,8 +92,7 @@ class PartialExchange {
 
   board::Roster& roster_;
   board::Host& host_;
-  Agent* agent_;           ///< If this rank's process has it.
-  board::Agency* agency_;  ///< Where the world has several machines, whose agents run the rounds.
+  Liaison agent_;  ///< Where the world has several machines, whose agents run the rounds.
   const Duration& timeout_;
   PartialOptions options_;
   std::size_t elements_;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "collective/world_state.h"
+#include "collective/region.h"
 #include "fabric/packet.h"
 #include "round/step_times.h"
 
@@ -18,13 +18,17 @@ using board::Time;
 using round::Facts;
 using round::Message;
 
-/// A piece goes over the fabric while the next one is summed up here: an eighth of the vector, but
-/// not too small for the fabric and not too large for the caches.
-constexpr std::size_t kPieces = 8;
+/// A piece goes over the fabric while the next one is summed up here. Fabrics cut it into a part for
+/// every machine, which should not be too small for them; they also make room for as much for as
+/// long, anew for every piece, and that is dear where it does not stay in the caches.
+constexpr std::size_t kPieceOfMachine = 64 << 10;
 constexpr std::size_t kSmallestPiece = 256 << 10;
+constexpr std::size_t kSmallestPieceAsItIs = 1 << 20;  ///< Where nothing is summed up here.
 constexpr std::size_t kLargestPiece = 4 << 20;
-/// Pieces under way at once: enough to keep the fabric busy.
-constexpr std::size_t kPiecesAtOnce = 4;
+/// Pieces under way at once.
+constexpr std::size_t kPiecesAtOnce = 1;
+/// They move only while somebody looks, and a turn of the agent looks at much else.
+constexpr int kLooks = 32;
 
 void put_set(fabric::Packer& packer, const RankSet& ranks, int count) {
   for (int rank = 0; rank < count; rank += 8) {
@@ -91,8 +95,9 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
   mine_.resize(line_bytes_);
   lines_.resize(line_bytes_ * means_.place.machines());
   // The same on every machine, unlike the chunks of its board.
-  const std::size_t size = size_of(shape.type);
-  piece_ = std::clamp(shape.elements * size / kPieces, kSmallestPiece, kLargestPiece) / size;
+  const std::size_t smallest = most > 1 ? kSmallestPiece : kSmallestPieceAsItIs;
+  piece_ = std::clamp(kPieceOfMachine * ranks_of_.size(), smallest, kLargestPiece) /
+           size_of(shape.type);
 }
 
 std::uint64_t* PartialTask::set(std::byte* line, Set which) const {
@@ -178,25 +183,17 @@ void PartialTask::hear(int from, std::span<const std::byte> bytes) {
 }
 
 Time PartialTask::work(Time now) {
-  Time again_at = kNever;
+  if (phase_ == Phase::agreeing) own_ = facts();
+  const Time again_at = agreement_.observe(own_, grace(), now);  // Others may have to be told.
+  post();
   if (phase_ == Phase::agreeing) {
-    own_ = facts();
-    again_at = agreement_.observe(own_, grace(), now);
-    post();
     if (!agreement_.started()) return again_at;
     begin();
-  } else {
-    again_at = agreement_.observe(own_, grace(), now);  // Others may have to be told of it.
-    post();
   }
   if (gathering_ != nullptr && gathering_->done()) gathering_.reset();
-  if (!opened_) {
-    if (gathering_ != nullptr) return again_at;
-    open(divisor());
-  }
-  advance_pieces(now);
-  if (gathering_ != nullptr || !all_begun() || !pieces_.empty()) return again_at;
-  conclude(now);
+  if (!opened_ && gathering_ == nullptr) open(divisor());
+  if (opened_) advance_pieces(now);
+  if (gathering_ == nullptr && all_begun() && pieces_.empty()) conclude(now);
   return now;
 }
 
@@ -271,7 +268,11 @@ void PartialTask::open(double divisor) {
 }
 
 void PartialTask::advance_pieces(Time now) {
-  for (; !pieces_.empty() && pieces_.front()->done(); pieces_.pop_front()) ++moves_;
+  for (int look = 0; look < kLooks && !pieces_.empty(); ++look) {
+    if (!pieces_.front()->done()) continue;
+    pieces_.pop_front();
+    ++moves_;
+  }
   const std::size_t chunk = board_.results().chunking().chunk;
   const std::size_t size = size_of(shape_.type);
   while (!all_begun() && pieces_.size() < kPiecesAtOnce) {

@@ -11,7 +11,6 @@
 #include "board/layout.h"
 #include "board/meeting.h"
 #include "collective/partial_exchange.h"
-#include "collective/partial_task.h"
 #include "syncopate/error.h"
 
 namespace syncopate::detail {
@@ -25,10 +24,6 @@ constexpr Duration kLongestTimeout = std::chrono::hours(24 * 365 * 10);
 /// Bytes of a broadcast that travel in one round.
 constexpr std::size_t kMessageBytes = 64 << 10;
 constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
-
-std::size_t whole_pages(std::size_t bytes) {
-  return (bytes + board::Segment::kPage - 1) / board::Segment::kPage * board::Segment::kPage;
-}
 
 Duration timeout_from_environment() {
   const char* text = std::getenv(board::kTimeoutVariable);
@@ -44,46 +39,10 @@ Duration timeout_from_environment() {
   return Duration(std::llround(std::min(seconds, longest) * 1e9));
 }
 
-/// Every region ends with a byte per rank that says whether the rank is done with it.
-std::size_t with_departures(std::size_t bytes, int ranks) {
-  board::Layout layout;
-  layout.add(bytes);
-  layout.add(ranks);
-  return layout.size();
-}
-
 }  // namespace
 
-Region::Region(std::shared_ptr<board::Segment> segment, const board::Roster& roster,
-               std::uint64_t offset, std::size_t bytes)
-    : segment_(std::move(segment)),
-      roster_(roster),
-      offset_(offset),
-      bytes_(bytes),
-      process_(getpid()),
-      mapping_(segment_->map(offset, with_departures(bytes, roster.ranks()))) {}
-
-Region::~Region() {
-  if (getpid() != process_) return;  // A fork of the rank goes; the rank stays.
-  board::Layout layout;
-  layout.add(bytes_);
-  auto* departed = reinterpret_cast<board::Shared<std::uint8_t>*>(mapping_->data() + layout.size());
-  departed[roster_.rank()].store(1);
-  const auto uses_it = [&](int rank) {
-    if (departed[rank].load() != 0) return false;
-    if (roster_.expected(rank)) return true;
-    // The machine's agent stays when its rank has left, until the last round is through.
-    return rank == 0 && roster_.across() && !roster_.dead(rank);
-  };
-  for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    if (uses_it(rank)) return;
-  }
-  // To the end of the last page: a part of a page would be cleared and kept.
-  segment_->discard(offset_, whole_pages(mapping_->size()));
-}
-
 std::size_t WorldState::control_bytes(int ranks) {
-  return whole_pages(
+  return board::Segment::whole_pages(
       std::max(agency_offset() + board::Agency::bytes(), board::Roster::bytes(ranks)));
 }
 
@@ -100,7 +59,7 @@ WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
       roster_(control_->data(), rank, *host_),
       process_(getpid()),
       timeout_(timeout_from_environment()),
-      next_offset_(control_bytes(board::kMaxRanks)) {
+      regions_(control_bytes(board::kMaxRanks), roster_.ranks()) {
   roster_.join(board::this_process());
 }
 
@@ -125,17 +84,17 @@ void WorldState::connect(std::unique_ptr<fabric::Link> link,
   agency_ = std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
   auto fabric = link_->fabric();
   if (fabric == nullptr) return;
-  agent_ = std::make_unique<Agent>(std::move(fabric), link_->place(), control_,
+  agent_ = std::make_unique<Agent>(std::move(fabric), link_->place(), segment_,
                                    std::move(agents_host), timeout_);
 }
 
-void WorldState::look_after(Agent::Maker maker) {
-  if (agent_ != nullptr) agent_->add(std::move(maker));
+Liaison WorldState::liaison() {
+  return agency_ != nullptr ? Liaison(*agency_, agent_.get()) : Liaison();
 }
 
 RankSet WorldState::dead() {
   roster_.look_after();
-  return agency_ != nullptr ? agency_->dead() : roster_.dead();
+  return liaison().dead(roster_);
 }
 
 bool WorldState::same_process() const { return getpid() == process_; }
@@ -149,10 +108,10 @@ void WorldState::set_timeout(Duration timeout) {
   if (agent_ != nullptr) agent_->set_timeout(timeout_);
 }
 
-void WorldState::agree(const std::string& description) {
+void WorldState::agree(const std::string& description, const Order& order) {
   board::Proposal mine{};
   description.copy(mine.data(), mine.size() - 1);
-  if (agency_ != nullptr) return agree_across(mine);
+  if (agency_ != nullptr) return agree_across(mine, order);
   roster_.agree(mine, host_->now() + timeout_.count());
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     const board::Proposal* theirs = roster_.disagreement(rank);
@@ -168,10 +127,11 @@ void WorldState::disagree(const char* mine, int rank, const char* theirs) const 
               "rank");
 }
 
-void WorldState::agree_across(const board::Proposal& mine) {
-  agency_->check();
-  const std::uint64_t number = roster_.propose(mine);
-  agency_->call();
+void WorldState::agree_across(const board::Proposal& mine, const Order& order) {
+  Liaison agent = liaison();
+  agent.check();
+  const std::uint64_t number = roster_.propose(mine, order.pack());
+  agent.call_and_wait();
   const board::Time deadline = host_->now() + timeout_.count();
   board::Lookout lookout(*host_, roster_.oversubscribed());
   for (;;) {
@@ -181,7 +141,7 @@ void WorldState::agree_across(const board::Proposal& mine) {
       const int other = dispute->words[0] == mine ? 1 : 0;
       disagree(mine.data(), dispute->ranks[other], dispute->words[other].data());
     }
-    agency_->check();
+    agent.check();
     const board::Time now = host_->now();
     if (now >= deadline) {
       roster_.leave_on_the_table();
@@ -195,16 +155,17 @@ void WorldState::agree_across(const board::Proposal& mine) {
                       " to join in a " + mine.data(),
                   "Every rank must make the same collectives in the same order");
     }
-    lookout.wait(agency_->agreements(), news, std::min(deadline, now + kInspectionEvery));
-    if (agency_->agreements().read() == news && roster_.look_after()) agency_->call();
+    const board::Time until = std::min(deadline, now + kInspectionEvery);
+    agent.attend(agency_->agreements(), news, until);
+    lookout.wait(agency_->agreements(), news, until);
+    if (agency_->agreements().read() == news && roster_.look_after()) agent.call();
   }
 }
 
-std::shared_ptr<Region> WorldState::make_region(const std::string& description, std::size_t bytes,
-                                                std::size_t smallest_bytes) {
+std::shared_ptr<Region> WorldState::make_region(const std::string& description, const Order& order,
+                                                std::size_t bytes, std::size_t smallest_bytes) {
   agree(description);
-  const std::uint64_t offset = next_offset_;
-  next_offset_ += whole_pages(with_departures(bytes, roster_.ranks()));
+  const std::uint64_t offset = regions_.next(bytes);
   std::shared_ptr<Region> region;
   std::optional<Error> failure;
   if (const std::uint64_t available = board::available_memory(); smallest_bytes > available) {
@@ -216,14 +177,14 @@ std::shared_ptr<Region> WorldState::make_region(const std::string& description, 
                     "more memory (the size of /dev/shm does not matter)");
   } else {
     try {
-      region = std::make_shared<Region>(segment_, roster_, offset, bytes);
+      region = std::make_shared<Region>(segment_, roster_, roster_.rank(), offset, bytes);
     } catch (const Error& error) {
       failure = error;
     }
   }
   // If one rank has no room, nobody may go on and count on it.
   try {
-    agree((failure ? "missing place for a " : "place for a ") + description);
+    agree((failure ? "missing place for a " : "place for a ") + description, order);
   } catch (const Error&) {
     if (failure) throw *failure;
     throw;
@@ -237,16 +198,16 @@ PartialExchange& WorldState::messenger() {
     const PartialOptions options{.trigger = all(), .scale = Scale::none, .window = 1};
     const auto shape =
         PartialExchange::shape(kMessageElements, DataType::float32, roster_, options);
+    // Bits, as what is sent need not be numbers: zeros from the other machines change nothing.
+    const Order order{.kind = Order::Kind::carrier,
+                      .type = DataType::float32,
+                      .elements = kMessageElements,
+                      .partial = options};
     messenger_region_ =
-        make_region("carrier for broadcasts", shape.bytes(), shape.smallest_bytes());
+        make_region("carrier for broadcasts", order, shape.bytes(), shape.smallest_bytes());
     messenger_ = std::make_unique<PartialExchange>(
         roster_, *host_, timeout_, messenger_region_->data(), kMessageElements, DataType::float32,
-        options, nullptr, agency_.get(), agent_.get());
-    // Bits, as what is sent need not be numbers: zeros from the other machines change nothing.
-    look_after([shape, options, region = messenger_region_](Agent::Means means) {
-      return std::make_unique<PartialTask>(std::move(means), region, shape, options,
-                                           fabric::Combine::bits);
-    });
+        options, nullptr, liaison());
   }
   return *messenger_;
 }

@@ -12,33 +12,15 @@
 #include "board/roster.h"
 #include "board/segment.h"
 #include "collective/agent.h"
+#include "collective/liaison.h"
+#include "collective/order.h"
+#include "collective/region.h"
 #include "fabric/fabric.h"
 #include "syncopate/policy.h"
 
 namespace syncopate::detail {
 
 class PartialExchange;
-
-/// A part of the segment that one collective of this rank uses. Its memory is given back when
-/// every rank is done with it.
-class Region {
- public:
-  Region(std::shared_ptr<board::Segment> segment, const board::Roster& roster, std::uint64_t offset,
-         std::size_t bytes);
-  Region(const Region&) = delete;
-  Region& operator=(const Region&) = delete;
-  ~Region();
-
-  std::byte* data() const { return mapping_->data(); }
-
- private:
-  std::shared_ptr<board::Segment> segment_;
-  const board::Roster& roster_;
-  std::uint64_t offset_;
-  std::size_t bytes_;
-  pid_t process_;
-  std::shared_ptr<board::Mapping> mapping_;
-};
 
 class WorldState {
  public:
@@ -61,15 +43,12 @@ class WorldState {
 
   /// Agrees with all ranks on the next collective and returns memory for it. `description` says
   /// all that must be the same on every rank; where it differs, every rank gets Error(mismatch).
-  std::shared_ptr<Region> make_region(const std::string& description, std::size_t bytes,
-                                      std::size_t smallest_bytes);
+  /// `order` is for the agents.
+  std::shared_ptr<Region> make_region(const std::string& description, const Order& order,
+                                      std::size_t bytes, std::size_t smallest_bytes);
 
-  /// Null on a single machine.
-  board::Agency* agency() { return agency_.get(); }
-  /// Null unless this rank's process has the agent.
-  Agent* agent() { return agent_.get(); }
-  /// Has the agent of this machine look after a new collective, if this rank is the agent's.
-  void look_after(Agent::Maker maker);
+  /// To the agent of this machine, if there are several.
+  Liaison liaison();
   /// On all machines.
   RankSet dead();
 
@@ -81,8 +60,8 @@ class WorldState {
 
  private:
   PartialExchange& messenger();
-  void agree(const std::string& description);
-  void agree_across(const board::Proposal& mine);
+  void agree(const std::string& description, const Order& order = {});
+  void agree_across(const board::Proposal& mine, const Order& order);
   [[noreturn]] void disagree(const char* mine, int rank, const char* theirs) const;
 
   std::shared_ptr<board::Segment> segment_;
@@ -91,7 +70,7 @@ class WorldState {
   board::Roster roster_;
   pid_t process_;
   Duration timeout_;
-  std::uint64_t next_offset_;
+  RegionPlan regions_;
   std::unique_ptr<fabric::Link> link_;
   std::unique_ptr<board::Agency> agency_;
   std::unique_ptr<Agent> agent_;

@@ -19,6 +19,7 @@ WorldTask::Line WorldTask::own_line() const {
     if (line.here++ == 0) {
       line.rank = roster.number(rank);
       line.words = words;
+      line.order = roster.attachment(rank, number_ + 1);
     } else if (line.other < 0 && words != line.words) {
       line.other = roster.number(rank);
       line.other_words = words;
@@ -45,11 +46,12 @@ Agent::Time WorldTask::work(Agent::Time now) {
   } else if (now >= ask_at_) {
     ask_who_is_missing();
   }
-  return ask_at_;
+  return gathering_ != nullptr ? now : board::kNever;
 }
 
 void WorldTask::conclude() {
   board::Agency::Dispute dispute{.number = number_};
+  Order order;
   int here = 0;
   int words_known = 0;
   const auto note = [&](int rank, const board::Proposal& words) {
@@ -60,10 +62,12 @@ void WorldTask::conclude() {
   };
   for (const Line& line : lines_) {
     here += line.here;
+    if (line.here > 0) order = Order::unpack(line.order);
     note(line.rank, line.words);
     note(line.other, line.other_words);
   }
   over_ = here == 0;
+  take_order_(order, words_known < 2);
   if (words_known == 2) {
     means_.agency.announce_dispute(dispute);
   } else {

@@ -6,12 +6,17 @@
 #include <vector>
 
 #include "collective/agent.h"
+#include "collective/order.h"
 
 namespace syncopate::detail {
 
 class WorldTask final : public Agent::Task {
  public:
-  explicit WorldTask(Agent::Means means) : means_(std::move(means)) {}
+  /// What the ranks order, and whether all of them did.
+  using TakeOrder = std::function<void(const Order& order, bool agreed)>;
+
+  WorldTask(Agent::Means means, TakeOrder take_order)
+      : means_(std::move(means)), take_order_(std::move(take_order)) {}
 
   Agent::Time work(Agent::Time now) override;
   void hear(int from, std::span<const std::byte> message) override;
@@ -29,6 +34,7 @@ class WorldTask final : public Agent::Task {
     int other = -1;  ///< … and who of the same machine proposes something else, if any.
     board::Proposal words{};
     board::Proposal other_words{};
+    board::Attachment order{};
   };
 
   enum class Kind : std::uint8_t { ask, missing };
@@ -38,6 +44,7 @@ class WorldTask final : public Agent::Task {
   void conclude();
 
   Agent::Means means_;
+  TakeOrder take_order_;
   std::uint64_t number_ = 0;  ///< Of the last agreement.
   Line mine_;
   std::vector<Line> lines_;

@@ -1,0 +1,53 @@
+// A rank's way to the agent of its machine, where there are several machines.
+#pragma once
+
+#include "board/agency.h"
+#include "board/event.h"
+#include "board/roster.h"
+#include "collective/agent.h"
+
+namespace syncopate::detail {
+
+class Liaison {
+ public:
+  /// There is no agent.
+  Liaison() = default;
+  /// `agent` is null unless it is in this process.
+  Liaison(board::Agency& agency, Agent* agent) : agency_(&agency), agent_(agent) {}
+  explicit operator bool() const { return agency_ != nullptr; }
+
+  /// There is something for the agent to look at. (Without an agent nothing happens.)
+  void call() {
+    if (agency_ != nullptr) agency_->call();
+    due_ = false;
+  }
+  /// The same if attend() or call() comes next: then an agent of this process need not be woken.
+  void call_and_wait() {
+    if (agent_ == nullptr) return call();
+    due_ = true;
+  }
+  /// Does the agent's work while its rank waits for news, if the agent is in this process.
+  void attend(const board::Event& event, std::uint64_t seen, board::Time until) {
+    if (agent_ == nullptr) return;
+    if (!agent_->drive(event, seen, until) && due_) call();
+    due_ = false;
+  }
+
+  /// Throws if the agent has failed, or is dead.
+  void check() const {
+    if (agency_ != nullptr) agency_->check();
+  }
+  /// For whom everybody waits, as far as is known.
+  RankSet awaited() const { return agency_->awaited(); }
+  /// On all machines.
+  RankSet dead(const board::Roster& roster) const {
+    return agency_ != nullptr ? agency_->dead() : roster.dead();
+  }
+
+ private:
+  board::Agency* agency_ = nullptr;
+  Agent* agent_ = nullptr;
+  bool due_ = false;  ///< The agent has yet to look at something.
+};
+
+}  // namespace syncopate::detail
