@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/bench/activation_report.h"
 #include "cli/bench/compare.h"
 #include "cli/bench/rank.h"
 #include "cli/bench/report.h"
@@ -73,8 +74,8 @@ void refuse_without_benchmark(const CLI::App& bench) {
   if (!bench.get_subcommands().empty()) return;
   const auto rest = bench.remaining();
   throw UsageError(fmt::format(
-      "bench must be followed by allreduce, partial, group or tax{}, as in: syncopate bench "
-      "partial --ranks 8",
+      "bench must be followed by allreduce, partial, group, tax or activation{}, as in: "
+      "syncopate bench partial --ranks 8",
       rest.empty() ? "" : ", not '" + rest[0] + "'"));
 }
 
@@ -153,6 +154,19 @@ void add_tax(CLI::App& bench, int& exit_code) {
   });
 }
 
+void add_activation(CLI::App& bench, int& exit_code) {
+  auto typed = std::make_shared<Typed>();
+  auto* command = bench.add_subcommand(
+      "activation", "From one rank's arrival to the last machine's result, by number of machines");
+  add_activation_options(*command, *typed);
+  command->callback([typed, &exit_code] {
+    exit_code = run_unless_interrupted([&] {
+      close_input();
+      return run_activation(checked_activation(*typed));
+    });
+  });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& program, int& exit_code) {
@@ -183,6 +197,7 @@ void add_bench(CLI::App& program, int& exit_code) {
              "Means of weights in rotating groups that do not wait, under the same skew",
              exit_code);
   add_tax(*command, exit_code);
+  add_activation(*command, exit_code);
   command->allow_extras();  // After the others, which would inherit it.
 
   auto work = std::make_shared<std::string>();

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "bench/peers/measure.h"
+#include "cli/bench/activation.h"
 #include "cli/bench/ours.h"
 #include "cli/bench/tax.h"
 
@@ -33,6 +34,10 @@ void run_rank(const std::string& work) {
   if (operation == "allreduce") return run<OurAllreduce>(std::move(world), load);
   if (operation == "partial") return run<OurPartial>(std::move(world), load);
   if (operation == "group") return run<OurGroup>(std::move(world), load);
+  if (operation == "activation") {
+    OurActivation side(std::move(world), load);
+    return peers::run_activation(side, load);
+  }
   throw std::invalid_argument("there is no operation '" + operation + "'");
 }
 
