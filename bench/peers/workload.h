@@ -21,7 +21,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Skew, {{Skew::none, "none"},
                                     {Skew::chronic, "chronic"}})
 
 struct Workload {
-  /// "allreduce", "partial", "group" or "activation"; peers allreduce.
+  /// "allreduce", "partial", "group", "activation" or "idle"; peers allreduce.
   std::string operation = "allreduce";
   Skew skew = Skew::none;
   std::vector<std::size_t> bytes = {8};

@@ -35,7 +35,7 @@ TEST_P(BenchRefusal, IsOneSentence) {
 INSTANTIATE_TEST_SUITE_P(
     Bench, BenchRefusal,
     ::testing::Values(
-        Case{"NoBenchmark", {}, "allreduce, partial, group, tax or activation"},
+        Case{"NoBenchmark", {}, "allreduce, partial, group, tax, activation or idle"},
         Case{"UnknownBenchmark", {"speed"}, "not 'speed'"},
         Case{"RanksEachWithoutFabric", {"allreduce", "--ranks-each", "2"}, "--fabric"},
         Case{"OneMachine", {"activation", "--machines", "1"}, "--machines"},
@@ -45,7 +45,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"UnknownFabric",
              {"activation", "--fabric", "smoke"},
              "--fabric must be openmpi or mpich, not 'smoke'"},
-        Case{"PeerThatIsNoMpi", {"activation", "--against", "gloo"}, "not 'gloo'"}),
+        Case{"PeerThatIsNoMpi", {"activation", "--against", "gloo"}, "not 'gloo'"},
+        Case{"IdleAlone", {"idle", "-n", "1"}, "--ranks"},
+        Case{"IdleForNoTime", {"idle", "--seconds", "0"}, "--seconds"},
+        Case{"IdleOverUnknownFabric", {"idle", "--fabric", "smoke"}, "not 'smoke'"}),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace

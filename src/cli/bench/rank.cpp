@@ -5,6 +5,7 @@
 
 #include "bench/peers/measure.h"
 #include "cli/bench/activation.h"
+#include "cli/bench/idle.h"
 #include "cli/bench/ours.h"
 #include "cli/bench/tax.h"
 
@@ -37,6 +38,12 @@ void run_rank(const std::string& work) {
   if (operation == "activation") {
     OurActivation side(std::move(world), load);
     return peers::run_activation(side, load);
+  }
+  if (operation == "idle") {
+    const bool speaks = world.rank() == 0;
+    const nlohmann::json row = measure_idle(std::move(world), load);
+    if (speaks) std::printf("%s\n", row.dump().c_str());
+    return;
   }
   throw std::invalid_argument("there is no operation '" + operation + "'");
 }
