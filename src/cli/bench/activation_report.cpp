@@ -94,20 +94,38 @@ Table activation_table(const Request& request) {
   return Table(columns);
 }
 
-void explain_activation(const Request& request, const Setting& setting) {
+/// How each side is run, where that differs from what was said of fewer machines: MPI yields where
+/// ranks outnumber cores.
+void explain_sides(const Request& request, const Request* before) {
+  const auto explain = [&](const Side& side, const Side* same) {
+    if (same != nullptr && side.note == same->note) return;
+    fmt::print("# {}{}: {}\n", side.name,
+               same == nullptr ? "" : fmt::format(" on {} machines", machines_of(request)),
+               side.note);
+  };
+  explain(request.ours, before == nullptr ? nullptr : &before->ours);
+  for (std::size_t i = 0; i < request.peers.found.size(); ++i) {
+    explain(request.peers.found[i], before == nullptr ? nullptr : &before->peers.found.at(i));
+  }
+}
+
+void explain_activation(const std::vector<Request>& requests, const Setting& setting) {
+  const Request& common = requests.front();
   fmt::print(
       "# activation: one rank, each in turn, deposits {} bytes; the time is from there until the\n"
       "# last rank has the round. The others wait for it, or are away and nobody waits on their\n"
       "# machines; with MPI they wait in MPI_Allreduce. Medians over {} arrivals, then over {} "
       "{}.\n"
-      "# machine: {}\n"
-      "# {}: {}\n",
-      request.work.bytes.front(), request.work.iterations, request.repetitions,
-      request.repetitions == 1 ? "repetition" : "repetitions", setting.machine, request.ours.name,
-      request.ours.note);
-  for (const Side& peer : request.peers.found) fmt::print("# {}: {}\n", peer.name, peer.note);
+      "# machine: {}\n",
+      common.work.bytes.front(), common.work.iterations, common.repetitions,
+      common.repetitions == 1 ? "repetition" : "repetitions", setting.machine);
+  const Request* before = nullptr;
+  for (const Request& request : requests) {
+    explain_sides(request, before);
+    before = &request;
+  }
   std::fflush(stdout);
-  for (const std::string& sentence : request.peers.missing) {
+  for (const std::string& sentence : common.peers.missing) {
     fmt::print(stderr, "syncopate: {}\n", sentence);
   }
 }
@@ -177,7 +195,7 @@ int run_activation(const std::vector<Request>& requests) {
   std::optional<JsonFile> file;
   if (!common.json_file.empty()) file.emplace(common.json_file);
   const Setting setting = current_setting();
-  explain_activation(common, setting);
+  explain_activation(requests, setting);
   const Table table = activation_table(common);
   fmt::print("{}\n", table.header("# "));
   bool failed = false;
