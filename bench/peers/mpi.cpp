@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "activation.h"
 #include "synchronous.h"
 
 namespace {
@@ -69,7 +70,11 @@ int main(int argc, char** argv) {
     if (!launcher_matches(side.ranks())) {
       throw std::runtime_error("started by the mpirun of another MPI than " + side.library());
     }
-    peers::run(side, work);
+    if (work.operation == "activation") {
+      peers::run_activation(side, work);
+    } else {
+      peers::run(side, work);
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);

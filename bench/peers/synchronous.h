@@ -41,6 +41,16 @@ class Synchronous : public Library {
     consume(std::span<const float>(buffer_));
   }
 
+  /// For activation.h: everyone waits for the one that arrives last.
+  Clock::time_point meet(bool) {
+    Clock::time_point there;
+    exchange([&](std::span<const float> result) {
+      there = Clock::now();
+      check_ones(result);
+    });
+    return there;
+  }
+
   void expect(std::span<const float> result, std::size_t iteration) const {
     const auto total = float(Library::ranks());
     const float marked = average_ ? total * (1.0F / total) : total;

@@ -39,4 +39,11 @@ inline void mark_values(std::span<float> values, std::size_t iteration) {
   }
 }
 
+/// What one rank brought, where the others brought zeros or nothing.
+inline void check_ones(std::span<const float> result) {
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i] != 1.0F) wrong_result(i, result[i], "1");
+  }
+}
+
 }  // namespace peers

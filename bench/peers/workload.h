@@ -21,7 +21,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Skew, {{Skew::none, "none"},
                                     {Skew::chronic, "chronic"}})
 
 struct Workload {
-  std::string operation = "allreduce";  ///< "allreduce", "partial" or "group"; peers allreduce.
+  /// "allreduce", "partial", "group", "activation" or "idle"; peers allreduce.
+  std::string operation = "allreduce";
   Skew skew = Skew::none;
   std::vector<std::size_t> bytes = {8};
   int iterations = 0;    ///< 0: as many as fit into `seconds`
@@ -40,11 +41,12 @@ struct Workload {
   int window = 8;
   int group_size = 0;
   int synchronise_every = 10;
+  bool others_wait = true;  ///< With "activation", for whoever arrives; else they are away.
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Workload, operation, skew, bytes, iterations,
                                                 seconds, warmup, touch, read, average, skew_ms,
                                                 slow_ms, fast_ms, trigger, grace, window,
-                                                group_size, synchronise_every)
+                                                group_size, synchronise_every, others_wait)
 
 }  // namespace peers

@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 
+#include "cli/bench/activation_report.h"
 #include "cli/bench/compare.h"
+#include "cli/bench/idle_report.h"
 #include "cli/bench/rank.h"
 #include "cli/bench/report.h"
 #include "cli/bench/request.h"
@@ -73,8 +75,8 @@ void refuse_without_benchmark(const CLI::App& bench) {
   if (!bench.get_subcommands().empty()) return;
   const auto rest = bench.remaining();
   throw UsageError(fmt::format(
-      "bench must be followed by allreduce, partial, group or tax{}, as in: syncopate bench "
-      "partial --ranks 8",
+      "bench must be followed by allreduce, partial, group, tax, activation or idle{}, as in: "
+      "syncopate bench partial --ranks 8",
       rest.empty() ? "" : ", not '" + rest[0] + "'"));
 }
 
@@ -153,6 +155,38 @@ void add_tax(CLI::App& bench, int& exit_code) {
   });
 }
 
+void add_activation(CLI::App& bench, int& exit_code) {
+  auto typed = std::make_shared<Typed>();
+  auto* command = bench.add_subcommand(
+      "activation", "From one rank's arrival to the last machine's result, by number of machines");
+  add_activation_options(*command, *typed);
+  command->callback([typed, &exit_code] {
+    exit_code = run_unless_interrupted([&] {
+      close_input();
+      return run_activation(checked_activation(*typed));
+    });
+  });
+}
+
+void add_idle(CLI::App& bench, int& exit_code) {
+  const Defaults defaults{
+      .operation = "idle", .ranks = 4, .bytes = "8", .repetitions = 3, .fabric = "openmpi"};
+  auto typed = std::make_shared<Typed>();
+  auto* command = bench.add_subcommand(
+      "idle", "What ranks that sleep take of a core, on one board and on several with agents");
+  add_rank_options(*command, *typed, defaults);
+  command->add_option("--seconds", typed->seconds, "Of sleep per repetition; 3 if not given")
+      ->type_name("S");
+  add_run_options(*command, *typed, defaults);
+  command->callback([typed, defaults, &exit_code] {
+    if (typed->seconds.empty()) typed->seconds = "3";
+    exit_code = run_unless_interrupted([&] {
+      close_input();
+      return run_idle(checked(*typed, defaults));
+    });
+  });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& program, int& exit_code) {
@@ -183,6 +217,8 @@ void add_bench(CLI::App& program, int& exit_code) {
              "Means of weights in rotating groups that do not wait, under the same skew",
              exit_code);
   add_tax(*command, exit_code);
+  add_activation(*command, exit_code);
+  add_idle(*command, exit_code);
   command->allow_extras();  // After the others, which would inherit it.
 
   auto work = std::make_shared<std::string>();

@@ -4,6 +4,8 @@
 #include <stdexcept>
 
 #include "bench/peers/measure.h"
+#include "cli/bench/activation.h"
+#include "cli/bench/idle.h"
 #include "cli/bench/ours.h"
 #include "cli/bench/tax.h"
 
@@ -33,6 +35,16 @@ void run_rank(const std::string& work) {
   if (operation == "allreduce") return run<OurAllreduce>(std::move(world), load);
   if (operation == "partial") return run<OurPartial>(std::move(world), load);
   if (operation == "group") return run<OurGroup>(std::move(world), load);
+  if (operation == "activation") {
+    OurActivation side(std::move(world), load);
+    return peers::run_activation(side, load);
+  }
+  if (operation == "idle") {
+    const bool speaks = world.rank() == 0;
+    const nlohmann::json row = measure_idle(std::move(world), load);
+    if (speaks) std::printf("%s\n", row.dump().c_str());
+    return;
+  }
   throw std::invalid_argument("there is no operation '" + operation + "'");
 }
 

@@ -30,6 +30,11 @@ int number(const char* option, const std::string& text, long low, long high, int
   return text.empty() ? otherwise : int(whole_number(option, text, low, high));
 }
 
+void add(CLI::App& command, const char* name, std::string& value, const char* type,
+         const std::string& text) {
+  command.add_option(name, value, text)->type_name(type);
+}
+
 std::vector<std::string> checked_triggers(const std::string& list, const std::string& operation,
                                           int ranks) {
   std::vector<std::string> triggers = split_list(list);
@@ -97,25 +102,37 @@ peers::Workload workload(const Typed& typed, const Defaults& defaults, int ranks
 
 }  // namespace
 
-void add_common_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
-  const auto add = [&](const char* name, std::string& value, const char* type,
-                       const std::string& text) {
-    command.add_option(name, value, text)->type_name(type);
-  };
-  add("-n,--ranks", typed.ranks, "N",
+void add_fabric_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
+  const bool optional = defaults.fabric.empty();
+  add(command, "--fabric", typed.fabric, "MPI",
+      optional ? "Run our ranks on several boards, with openmpi or mpich between them"
+               : fmt::format("What is between the boards, openmpi or mpich; {} if not given",
+                             defaults.fabric));
+  add(command, "--ranks-each", typed.ranks_each, "N",
+      fmt::format("Ranks on each board{}; 1 if not given", optional ? " with --fabric" : ""));
+}
+
+void add_rank_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
+  add(command, "-n,--ranks", typed.ranks, "N",
       fmt::format("How many ranks; {} if not given", defaults.ranks));
-  add("--bytes", typed.bytes, "LIST",
-      fmt::format("Sizes: 8,64K,1M or a range 64-4M; {} if not given", defaults.bytes));
-  add("--repeat", typed.repeat, "N",
+  add_fabric_options(command, typed, defaults);
+}
+
+void add_run_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
+  add(command, "--repeat", typed.repeat, "N",
       fmt::format("Repetitions; each figure is the median over them; {} if not given",
                   defaults.repetitions));
-  add("--json", typed.json, "FILE", "Also write the rows as JSON, one object per line");
-  add("--fabric", typed.fabric, "MPI",
-      "Run our ranks on several boards, with openmpi or mpich between them");
-  add("--ranks-each", typed.ranks_each, "N", "Ranks on each board with --fabric; 1 if not given");
-  add("--timeout", typed.timeout, "S",
+  add(command, "--json", typed.json, "FILE", "Also write the rows as JSON, one object per line");
+  add(command, "--timeout", typed.timeout, "S",
       fmt::format("End a run of one side after so many seconds; {:.0f} if not given",
                   kDefaultTimeout));
+}
+
+void add_common_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
+  add_rank_options(command, typed, defaults);
+  add(command, "--bytes", typed.bytes, "LIST",
+      fmt::format("Sizes: 8,64K,1M or a range 64-4M; {} if not given", defaults.bytes));
+  add_run_options(command, typed, defaults);
 }
 
 void add_plain_options(CLI::App& command, Typed& typed) {
@@ -165,17 +182,17 @@ Request checked(const Typed& typed, const Defaults& defaults) {
   request.repetitions = number("--repeat", typed.repeat, 1, kMostRepetitions, defaults.repetitions);
   request.timeout_seconds =
       typed.timeout.empty() ? kDefaultTimeout : seconds("--timeout", typed.timeout, kMostSeconds);
-  request.peers =
-      find_peers(typed.against.empty() ? defaults.against : typed.against, request.ranks);
   request.json_file = typed.json;
-  if (typed.fabric.empty() && !typed.ranks_each.empty()) {
+  request.fabric = typed.fabric.empty() ? defaults.fabric : typed.fabric;
+  if (request.fabric.empty() && !typed.ranks_each.empty()) {
     throw UsageError("--ranks-each is for --fabric, which is not given");
   }
-  request.ours =
-      typed.fabric.empty()
-          ? our_side(request.ranks, kRankCommand)
-          : our_side_across(request.ranks, kRankCommand, typed.fabric,
-                            number("--ranks-each", typed.ranks_each, 1, request.ranks, 1));
+  request.ranks_each = number("--ranks-each", typed.ranks_each, 1, request.ranks, 1);
+  request.ours = request.fabric.empty() ? our_side(request.ranks, kRankCommand)
+                                        : our_side_across(request.ranks, kRankCommand,
+                                                          request.fabric, request.ranks_each);
+  request.peers =
+      find_peers(typed.against.empty() ? defaults.against : typed.against, request.ranks);
   return request;
 }
 

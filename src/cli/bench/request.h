@@ -14,7 +14,7 @@ namespace syncopate::cli::bench {
 struct Typed {
   std::string ranks, bytes, iterations, seconds, warmup, repeat, against, json, timeout;
   std::string triggers, grace, window, group_size, synchronise_every;
-  std::string fabric, ranks_each;
+  std::string fabric, ranks_each, machines;
   bool no_touch = false;
   bool read = false;
   bool chronic = false;
@@ -29,6 +29,7 @@ struct Defaults {
   std::string against = "none";
   int repetitions = 1;
   int iterations = 0;  ///< 0: by time
+  std::string fabric;  ///< Empty: one board.
 };
 
 struct Request {
@@ -39,9 +40,18 @@ struct Request {
   double timeout_seconds = 0;
   Peers peers;
   Side ours;
+  std::string fabric;  ///< Empty: one board.
+  int ranks_each = 1;  ///< With a fabric.
   std::string json_file;
 };
 
+/// What is between boards, and how many ranks each has.
+void add_fabric_options(CLI::App& command, Typed& typed, const Defaults& defaults);
+/// How many ranks, and the same.
+void add_rank_options(CLI::App& command, Typed& typed, const Defaults& defaults);
+/// How often, for how long at most, and where the rows go.
+void add_run_options(CLI::App& command, Typed& typed, const Defaults& defaults);
+/// Both, and the sizes.
 void add_common_options(CLI::App& command, Typed& typed, const Defaults& defaults);
 void add_plain_options(CLI::App& command, Typed& typed);
 void add_skew_options(CLI::App& command, Typed& typed, const Defaults& defaults);

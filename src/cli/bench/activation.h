@@ -1,0 +1,63 @@
+// Our side of bench/peers/activation.h: rounds that start with the first arrival, in a world of
+// several machines. The other ranks wait for the round, or are away: nobody on their machine waits
+// or looks, as while they compute, and its agent is on its own.
+#pragma once
+
+#include <memory>
+
+#include "bench/peers/activation.h"
+#include "board/host.h"
+#include "cli/bench/ours.h"
+#include "collective/partial_exchange.h"
+
+namespace syncopate::cli::bench {
+
+class OurActivation : public Ours {
+ public:
+  OurActivation(World world, const peers::Workload& work)
+      : Ours(std::move(world)), others_wait_(work.others_wait), host_(board::make_thread_host()) {}
+
+  void open(std::size_t elements) {
+    exchange_ = detail::make_partial(world_, elements, data_type<float>,
+                                     PartialOptions{.trigger = first(), .scale = Scale::none});
+  }
+  float* buffer() { return static_cast<float*>(detail::writable_slot(*exchange_)); }
+
+  peers::Clock::time_point meet(bool arrives) {
+    if (arrives) detail::deposit_slot(*exchange_, 1, detail::Then::wait);
+    if (!arrives && !others_wait_) watch();
+    auto there = peers::Clock::now();
+    const Rounds<float> rounds{exchange_, detail::await_rounds(*exchange_)};
+    if (arrives || others_wait_) there = peers::Clock::now();
+    peers::check_ones(rounds.front().sum());
+    return there;
+  }
+
+  nlohmann::json close() {
+    detail::stop(*exchange_);
+    while (!detail::finished(*exchange_)) {
+      const Rounds<float> rest{exchange_, detail::await_rounds(*exchange_)};
+    }
+    exchange_.reset();
+    return {{"contributors_mean", 1}};
+  }
+
+ private:
+  /// Sleeps until a round is on the board. PartialAllreduce::ready() is no way to find out: it says
+  /// that somebody waits and wakes the agent, which is what is to be measured.
+  void watch() {
+    constexpr board::Time kSecond = 1'000'000'000;
+    board::PartialBoard& board = exchange_->board();
+    for (;;) {
+      const std::uint64_t news = board.event().read();
+      if (board.published() > exchange_->seen()) return;
+      board.event().sleep(*host_, news, host_->now() + kSecond);
+    }
+  }
+
+  bool others_wait_;
+  std::unique_ptr<board::Host> host_;
+  std::shared_ptr<detail::PartialExchange> exchange_;
+};
+
+}  // namespace syncopate::cli::bench

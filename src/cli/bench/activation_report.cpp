@@ -1,0 +1,218 @@
+#include "cli/bench/activation_report.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "cli/bench/compare.h"
+#include "cli/bench/report.h"
+#include "cli/bench/sizes.h"
+#include "cli/console/arguments.h"
+#include "cli/console/table.h"
+#include "launch/launcher.h"
+
+namespace syncopate::cli::bench {
+
+namespace {
+
+constexpr const char* kMachines = "2,4,8,16";
+constexpr const char* kFabric = "openmpi";
+constexpr long kFewestMachines = 2;
+/// A multiple of all these numbers of machines: every rank arrives as often.
+constexpr int kActivations = 320;
+/// From the barrier to the arrival. Those who wait have come by then, and look for it without
+/// sleeping where cores are free; agents of machines where nobody waits have gone to sleep.
+constexpr double kPauseWaitingMs = 2;
+constexpr double kPauseAwayMs = 10;
+
+Defaults activation_defaults(const std::string& fabric) {
+  return {.operation = "activation",
+          .bytes = "8",
+          .triggers = "first",
+          .against = fabric,
+          .repetitions = 3,
+          .iterations = kActivations,
+          .fabric = kFabric};
+}
+
+int machines_of(const Request& request) { return request.ranks / request.ranks_each; }
+
+/// Ours while the others wait, ours while they are away, and each peer, whose others must wait.
+std::vector<Entry> activation_entries(const Request& request) {
+  peers::Workload waiting = request.work;
+  waiting.trigger = "first";
+  waiting.skew_ms = kPauseWaitingMs;
+  peers::Workload away = waiting;
+  away.skew_ms = kPauseAwayMs;
+  away.others_wait = false;
+  std::vector<Entry> entries = {{request.ours, waiting}, {request.ours, away}};
+  waiting.trigger = "all";
+  for (const Side& peer : request.peers.found) entries.push_back({peer, waiting});
+  return entries;
+}
+
+/// The second of ours is the one whose others are away.
+bool others_wait(const Comparison& comparison, std::size_t row) {
+  return row == 0 || comparison.rows[row].peer != comparison.rows[row - 1].peer;
+}
+
+nlohmann::ordered_json activation_json(const Request& request, const Setting& setting,
+                                       const Comparison& comparison, std::size_t at) {
+  const Measured& row = comparison.rows[at];
+  nlohmann::ordered_json json = {
+      {"peer", row.peer},
+      {"operation", "activation"},
+      {"trigger", row.trigger},
+      {"others", others_wait(comparison, at) ? "wait" : "away"},
+      {"fabric", request.fabric},
+      {"machines", machines_of(request)},
+      {"ranks", request.ranks},
+      {"bytes", row.bytes},
+      {"median_us", row.figure("median_us")},
+      {"p99_us", row.figure("p99_us")},
+      {"mean_us", row.figure("mean_us")},
+  };
+  for (const auto& [name, value] : row.figures.items()) {
+    if (!json.contains(name)) json[name] = value;
+  }
+  json["repetitions"] = request.repetitions;
+  json["machine"] = setting.machine;
+  json["command"] = setting.command;
+  return json;
+}
+
+Table activation_table(const Request& request) {
+  std::vector<Column> columns = {{"machines", 0},
+                                 {"others wait: us", 0},
+                                 {"p99 us", 9},
+                                 {"others away: us", 0},
+                                 {"p99 us", 9}};
+  for (const Side& peer : request.peers.found) {
+    columns.push_back({peer.name + " us", 9});
+    columns.push_back({"p99 us", 9});
+  }
+  return Table(columns);
+}
+
+/// How each side is run, where that differs from what was said of fewer machines: MPI yields where
+/// ranks outnumber cores.
+void explain_sides(const Request& request, const Request* before) {
+  const auto explain = [&](const Side& side, const Side* same) {
+    if (same != nullptr && side.note == same->note) return;
+    fmt::print("# {}{}: {}\n", side.name,
+               same == nullptr ? "" : fmt::format(" on {} machines", machines_of(request)),
+               side.note);
+  };
+  explain(request.ours, before == nullptr ? nullptr : &before->ours);
+  for (std::size_t i = 0; i < request.peers.found.size(); ++i) {
+    explain(request.peers.found[i], before == nullptr ? nullptr : &before->peers.found.at(i));
+  }
+}
+
+void explain_activation(const std::vector<Request>& requests, const Setting& setting) {
+  const Request& common = requests.front();
+  fmt::print(
+      "# activation: one rank, each in turn, deposits {} bytes; the time is from there until the\n"
+      "# last rank has the round. The others wait for it, or are away and nobody waits on their\n"
+      "# machines; with MPI they wait in MPI_Allreduce. Medians over {} arrivals, then over {} "
+      "{}.\n"
+      "# machine: {}\n",
+      common.work.bytes.front(), common.work.iterations, common.repetitions,
+      common.repetitions == 1 ? "repetition" : "repetitions", setting.machine);
+  const Request* before = nullptr;
+  for (const Request& request : requests) {
+    explain_sides(request, before);
+    before = &request;
+  }
+  std::fflush(stdout);
+  for (const std::string& sentence : common.peers.missing) {
+    fmt::print(stderr, "syncopate: {}\n", sentence);
+  }
+}
+
+std::vector<std::string> activation_cells(const Request& request, const Comparison& comparison) {
+  std::vector<std::string> cells = {std::to_string(machines_of(request))};
+  const auto add = [&](const Measured* row) {
+    for (const char* figure : {"median_us", "p99_us"}) {
+      cells.push_back(row == nullptr ? "failed" : format_number(row->figure(figure)));
+    }
+  };
+  add(&comparison.rows.at(0));
+  add(&comparison.rows.at(1));
+  for (const Side& peer : request.peers.found) {
+    const Measured* found = nullptr;
+    for (const Measured& row : comparison.rows) {
+      if (row.peer == peer.name) found = &row;
+    }
+    add(found);
+  }
+  return cells;
+}
+
+}  // namespace
+
+void add_activation_options(CLI::App& command, Typed& typed) {
+  const Defaults defaults = activation_defaults(kFabric);
+  command
+      .add_option("--machines", typed.machines,
+                  fmt::format("Numbers of machines; {} if not given", kMachines))
+      ->type_name("LIST");
+  add_fabric_options(command, typed, defaults);
+  command
+      .add_option("--iterations", typed.iterations,
+                  fmt::format("Arrivals per run; {} if not given", kActivations))
+      ->type_name("N");
+  command
+      .add_option("--against", typed.against,
+                  "Peers on the same work: openmpi,mpich or none; the fabric's MPI if not given")
+      ->type_name("LIST");
+  add_run_options(command, typed, defaults);
+}
+
+std::vector<Request> checked_activation(const Typed& typed) {
+  const Defaults defaults = activation_defaults(typed.fabric.empty() ? kFabric : typed.fabric);
+  for (const std::string& peer : split_list(typed.against)) {
+    if (!peer.empty() && peer != "openmpi" && peer != "mpich" && peer != "none") {
+      throw UsageError(
+          fmt::format("--against must be openmpi, mpich, both or none here, not '{}'", peer));
+    }
+  }
+  const long each = typed.ranks_each.empty() ? 1
+                                             : whole_number("--ranks-each", typed.ranks_each, 1,
+                                                            launch::kMostRanks / kFewestMachines);
+  std::vector<Request> requests;
+  for (const std::string& text : split_list(typed.machines.empty() ? kMachines : typed.machines)) {
+    Typed one = typed;
+    one.ranks = std::to_string(
+        each * whole_number("--machines", text, kFewestMachines, launch::kMostRanks / each));
+    requests.push_back(checked(one, defaults));
+  }
+  return requests;
+}
+
+int run_activation(const std::vector<Request>& requests) {
+  const Request& common = requests.front();
+  std::optional<JsonFile> file;
+  if (!common.json_file.empty()) file.emplace(common.json_file);
+  const Setting setting = current_setting();
+  explain_activation(requests, setting);
+  const Table table = activation_table(common);
+  fmt::print("{}\n", table.header("# "));
+  bool failed = false;
+  for (const Request& request : requests) {
+    const Comparison comparison =
+        compare(activation_entries(request), request.repetitions, request.timeout_seconds);
+    fmt::print("{}\n", table.row(activation_cells(request, comparison), "  "));
+    std::fflush(stdout);
+    for (std::size_t row = 0; file && row < comparison.rows.size(); ++row) {
+      file->write(activation_json(request, setting, comparison, row));
+    }
+    for (const std::string& failure : comparison.failures) {
+      fmt::print(stderr, "syncopate: {}\n", failure);
+      failed = true;
+    }
+  }
+  return failed ? 1 : 0;
+}
+
+}  // namespace syncopate::cli::bench

@@ -1,0 +1,55 @@
+// What `syncopate bench` does not measure it refuses with one sentence, before anything starts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "process/launcher_script.h"
+#include "process/program.h"
+
+namespace syncopate::testing {
+namespace {
+
+constexpr int kWrongUsage = 2;
+
+struct Case {
+  const char* name;
+  Strings arguments;
+  const char* sentence;
+};
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
+class BenchRefusal : public ::testing::TestWithParam<Case> {};
+
+TEST_P(BenchRefusal, IsOneSentence) {
+  Strings command{SYNCOPATE_CLI_PATH, "bench"};
+  command.insert(command.end(), GetParam().arguments.begin(), GetParam().arguments.end());
+  Program program(command);
+  EXPECT_EQ(program.wait(), kWrongUsage);
+  EXPECT_EQ(program.out(), "");
+  EXPECT_TRUE(has(program.err(), GetParam().sentence)) << program.err();
+  EXPECT_EQ(std::ranges::count(program.err(), '\n'), 1) << program.err();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bench, BenchRefusal,
+    ::testing::Values(
+        Case{"NoBenchmark", {}, "allreduce, partial, group, tax, activation or idle"},
+        Case{"UnknownBenchmark", {"speed"}, "not 'speed'"},
+        Case{"RanksEachWithoutFabric", {"allreduce", "--ranks-each", "2"}, "--fabric"},
+        Case{"OneMachine", {"activation", "--machines", "1"}, "--machines"},
+        Case{"MachinesThatAreNoNumber", {"activation", "--machines", "2,few"}, "--machines"},
+        Case{"EmptyMachine", {"activation", "--ranks-each", "0"}, "--ranks-each"},
+        Case{"NoArrivals", {"activation", "--iterations", "0"}, "--iterations"},
+        Case{"UnknownFabric",
+             {"activation", "--fabric", "smoke"},
+             "--fabric must be openmpi or mpich, not 'smoke'"},
+        Case{"PeerThatIsNoMpi", {"activation", "--against", "gloo"}, "not 'gloo'"},
+        Case{"IdleAlone", {"idle", "-n", "1"}, "--ranks"},
+        Case{"IdleForNoTime", {"idle", "--seconds", "0"}, "--seconds"},
+        Case{"IdleOverUnknownFabric", {"idle", "--fabric", "smoke"}, "not 'smoke'"}),
+    [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace syncopate::testing
