@@ -39,9 +39,14 @@ constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
 /// A yield that takes longer has let others run; for how long to believe that.
 constexpr Time kLongYield = kMillisecond / 20;
 constexpr Time kCrowdedFor = 100 * kMillisecond;
-/// Then it sleeps, longer and longer, but not so long that a round waits for it for a millisecond.
+/// Then it sleeps, longer and longer, but not so long that a round waits for it for more than a
+/// millisecond; that long only where nothing has happened for a while.
 constexpr Time kShortestNap = kMillisecond / 20;
-constexpr Time kLongestNap = kMillisecond / 2;
+constexpr Time kLongNap = kMillisecond / 2;
+constexpr Time kLongestNap = kMillisecond;
+constexpr Time kIdleAfter = 100 * kMillisecond;
+/// How long it leaves its work to a rank before it asks again whether the rank still does it.
+constexpr auto kRest = std::chrono::microseconds(100);
 
 /// What is under way may still write to memory of the tasks and of the board, and nothing can stop
 /// it: a fabric cannot take back what it has begun.
@@ -145,12 +150,14 @@ void Agent::run() {
     }
     if (over(now)) break;
     const bool stay = awake(now) && !driven_;
-    if (stay) nap_ = kShortestNap / 2;
-    nap_ = std::min(2 * nap_, kLongestNap);
+    if (stay || active_at_ > napped_since_) {
+      nap_ = kShortestNap / 2;
+      napped_since_ = active_at_;
+    }
+    nap_ = std::min(2 * nap_, now > active_at_ + kIdleAfter ? kLongestNap : kLongNap);
     // What is under way wants to work at once, but that can wait for a nap as well.
     const Time until = again_at > now ? std::min(again_at, now + nap_) : now + nap_;
     const std::uint64_t calls = calls_;
-    const Time rest = now < crowded_until_ ? kLongestNap : kShortestNap;
     lock.unlock();
     Time yielded = 0;
     if (stay) {
@@ -160,8 +167,8 @@ void Agent::run() {
     } else {
       agency_.calls().sleep(*host_, calls, until);
     }
-    // Not on the event of calls, which then nobody has to pay a system call for.
-    while (driven_) std::this_thread::sleep_for(std::chrono::nanoseconds(rest));
+    // Not on the event of calls, so that nobody who calls has to wake it.
+    while (driven_) std::this_thread::sleep_for(kRest);
     lock.lock();
     // Others on this host may need the core, of this world or not: then a yield takes long.
     if (yielded > kLongYield) crowded_until_ = std::max(crowded_until_, now + kCrowdedFor);
@@ -172,14 +179,12 @@ void Agent::run() {
   fabric_.reset();
 }
 
-bool Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
+void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
   driven_ = true;
-  const std::unique_lock lock(turn_, std::try_to_lock);
-  if (lock) {
-    active_at_ = host_->now();
-    for (auto& [number, charge] : tasks_) charge.again_at = 0;  // Its rank has news for some.
-  }
-  while (lock && event.read() == seen) {
+  const std::lock_guard lock(turn_);  // A turn of the agent is short, and its last for now.
+  active_at_ = host_->now();
+  for (auto& [number, charge] : tasks_) charge.again_at = 0;  // The rank has news for some.
+  while (event.read() == seen) {
     const Time now = host_->now();
     if (now >= until || over(now)) break;
     try {
@@ -191,7 +196,6 @@ bool Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
     if (event.read() == seen) sched_yield();
   }
   driven_ = false;
-  return lock.owns_lock();
 }
 
 bool Agent::awake(Time now) {

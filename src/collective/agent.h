@@ -73,9 +73,8 @@ class Agent {
   void set_timeout(Duration timeout) { timeout_ = timeout.count(); }
 
   /// Does the agent's work on the thread of a rank that waits for its end anyway, which spares two
-  /// changes of threads: until there is news after `seen`, or nothing more to do for now. Returns
-  /// false if it did nothing, as the agent is at work itself.
-  bool drive(const board::Event& event, std::uint64_t seen, Time until);
+  /// changes of threads: until there is news after `seen`, or nothing more to do for now.
+  void drive(const board::Event& event, std::uint64_t seen, Time until);
 
  private:
   enum class Kind : std::uint8_t { task, ping, pong, dead, failure };
@@ -143,7 +142,8 @@ class Agent {
   Time moved_at_ = 0;  ///< … and last moved then.
   std::uint64_t calls_ = 0;
   Time active_at_ = 0;         ///< When something last happened.
-  std::int64_t nap_ = 50'000;  ///< The length of the next sleep.
+  std::int64_t nap_ = 50'000;  ///< The length of the last sleep …
+  Time napped_since_ = 0;      ///< … and what happened before the first of them.
   bool failed_ = false;
   std::thread thread_;
 };

@@ -19,18 +19,14 @@ class Liaison {
   /// There is something for the agent to look at. (Without an agent nothing happens.)
   void call() {
     if (agency_ != nullptr) agency_->call();
-    due_ = false;
   }
-  /// The same if attend() or call() comes next: then an agent of this process need not be woken.
+  /// The same where attend() comes next: an agent of this process need not be woken for it.
   void call_and_wait() {
-    if (agent_ == nullptr) return call();
-    due_ = true;
+    if (agent_ == nullptr) call();
   }
   /// Does the agent's work while its rank waits for news, if the agent is in this process.
   void attend(const board::Event& event, std::uint64_t seen, board::Time until) {
-    if (agent_ == nullptr) return;
-    if (!agent_->drive(event, seen, until) && due_) call();
-    due_ = false;
+    if (agent_ != nullptr) agent_->drive(event, seen, until);
   }
 
   /// Throws if the agent has failed, or is dead.
@@ -47,7 +43,6 @@ class Liaison {
  private:
   board::Agency* agency_ = nullptr;
   Agent* agent_ = nullptr;
-  bool due_ = false;  ///< The agent has yet to look at something.
 };
 
 }  // namespace syncopate::detail
