@@ -1,6 +1,7 @@
 # Writes the file that tells ctest of the tests in PROGRAM: one for each suite, since a process for
 # each of some two thousand tests would cost more than many of them do. What a suite prints names
-# the test that fails. Run after PROGRAM is linked, with LIST, PREFIX and LABELS (tests/CMakeLists.txt).
+# the test that fails. Run after PROGRAM is linked, with LIST, PREFIX, LABELS
+# and COST (tests/CMakeLists.txt).
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "(^|\n)[^ \n]+\\." suites "${lines}")  # Tests are indented.
@@ -19,7 +20,7 @@ foreach(suite IN LISTS suites)
   list(APPEND known ${filter})
   set(name "${PREFIX}${suite}")
   string(APPEND text "add_test([==[${name}]==] [==[${PROGRAM}]==] [==[--gtest_filter=${filter}]==])\n"
-                     "set_tests_properties([==[${name}]==] PROPERTIES LABELS [==[${LABELS}]==])\n")
+                     "set_tests_properties([==[${name}]==] PROPERTIES LABELS [==[${LABELS}]==] COST ${COST})\n")
 endforeach()
 if(NOT known)
   message(FATAL_ERROR "${PROGRAM} has no tests")

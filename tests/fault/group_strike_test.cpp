@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fault/group_fault.h"
+#include "support/crew.h"
 #include "support/step_name.h"
 
 namespace syncopate::testing {
@@ -38,7 +39,8 @@ std::vector<int> occurrences(Step step, int signal) {
     case Step::write:
     case Step::replace: {
       std::vector<int> numbers;
-      for (int n = 1; n < 400; n += signal == SIGKILL ? 1 + n / 6 : 1 + n / 2) {
+      const int thinning = signal == SIGKILL && kThrift == 1 ? 6 : 2;
+      for (int n = 1; n < 400; n += 1 + n / thinning) {
         numbers.push_back(n);
       }
       return numbers;

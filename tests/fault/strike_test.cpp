@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fault/fault.h"
+#include "support/crew.h"
 #include "support/step_name.h"
 
 namespace syncopate::testing {
@@ -32,7 +33,8 @@ std::vector<int> occurrences(Step step, int signal) {
       // Every access to shared memory is one of these. Kills are quick: go through the first
       // round access by access, then ever more thinly.
       std::vector<int> numbers;
-      for (int n = 1; n < 300; n += signal == SIGKILL ? 1 + n / 30 : 1 + n / 3) {
+      const int thinning = signal == SIGKILL && kThrift == 1 ? 30 : 3;
+      for (int n = 1; n < 300; n += 1 + n / thinning) {
         numbers.push_back(n);
       }
       return numbers;
