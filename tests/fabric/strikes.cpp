@@ -35,6 +35,7 @@ const std::vector<float> kOne{1.0F};
 struct Notes {
   std::atomic<pid_t> process[kRanks];
   std::atomic<int> through;
+  std::atomic<bool> left;  ///< The victim has left the world.
   /// Prints of what a group had at a step, for each of its members: who they are, and the mean.
   std::atomic<std::size_t> members[kGroupSteps + 1][kRanks];
   std::atomic<std::size_t> mean[kGroupSteps + 1][kRanks];
@@ -230,26 +231,46 @@ void agent_stopped_for_a_while(const Stage& stage) {
   stage.world.barrier();
 }
 
-/// For so long that the others give its machine up.
-void agent_stopped(const Stage& stage) {
-  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+/// For so long that the others give its machine up. The other rank of that machine waits with it
+/// until its own timeout. The agent goes on when `wait` returns on rank 0.
+void stop_for_too_long(const Stage& stage, PartialAllreduce<float>& rounds,
+                       const std::function<void()>& wait) {
   stage.world.barrier();
-  if (stage.rank() == kAgent) stage.strike(SIGSTOP);
-  // Its own machine waits with it, and then hears that it was given up.
-  const bool same_machine = stage.rank() == kAgent || stage.rank() == kVictim;
-  if (same_machine) {
+  if (stage.rank() == kAgent) {
+    stage.strike(SIGSTOP);
     try {
       rounds.exchange(kOne);
-    } catch (const Error& error) {
-      if (stage.rank() != kAgent) stage.meet(4);
+    } catch (const Error&) {
       return;
     }
     throw std::runtime_error("not so: an error was expected");
   }
-  expect_error(ErrorCode::machine_lost, {"machine", "#3", "ranks 3 and 4"}, 8s,
-               [&] { rounds.exchange(kOne); });
+  const bool same_machine = stage.rank() == kVictim;
+  if (same_machine) {
+    expect_error(ErrorCode::timeout, {}, 8s, [&] { rounds.exchange(kOne); });
+  } else {
+    expect_error(ErrorCode::machine_lost, {"machine", "#3", "ranks 3 and 4"}, 8s,
+                 [&] { rounds.exchange(kOne); });
+  }
   stage.meet(4);
+  wait();
   if (stage.rank() == 0) stage.wake(kAgent);
+}
+
+/// The other rank then hears that its machine was given up.
+void agent_stopped(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  stop_for_too_long(stage, rounds, [] {});
+  if (stage.rank() != kVictim) return;
+  expect_error(ErrorCode::machine_lost, {"ranks 3 and 4"}, 8s, [&] { rounds.wait(); });
+}
+
+/// The other rank ends before it can hear anything.
+void left_behind(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  stop_for_too_long(stage, rounds, [&] {
+    while (stage.rank() == 0 && !stage.notes.left) std::this_thread::sleep_for(1ms);
+  });
 }
 
 /// A rank of another machine that does not come is named.
@@ -292,6 +313,7 @@ const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
     {"agent-killed", agent_killed},
     {"agent-stopped", agent_stopped},
     {"agent-stopped-for-a-while", agent_stopped_for_a_while},
+    {"left-behind", left_behind},
     {"barrier-missed", barrier_missed},
     {"deposit-missed", deposit_missed},
     {"mismatch", mismatch}};
@@ -319,6 +341,7 @@ int main(int count, char** arguments) {
     std::fflush(nullptr);
     std::_Exit(EXIT_FAILURE);
   }
+  if (rank == kVictim) notes->left = true;
   // Into a file, as a launcher that stumbles over the dead loses what was printed.
   if (std::FILE* log = std::fopen(std::getenv("SYNCOPATE_TEST_LOG"), "a"); log != nullptr) {
     std::fprintf(log, "rank %d is content\n", rank);
