@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
     name);
 
 /// The average that was under way is not the caller's mistake.
-TEST(FabricFailsInAnAverage, DISABLED_TheNextAverageSaysWhyToo) {
+TEST(FabricFailsAtTheBeginning, DISABLED_AnotherAverageSaysWhyToo) {
   FabricFailure failure{.at = FabricCall::send};
   failure.due = true;
   on_threads(worlds(0, failure), [&](World& world) {
@@ -119,6 +119,16 @@ TEST(FabricFailsInAnAverage, DISABLED_TheNextAverageSaysWhyToo) {
     for (int call = 0; call < 2; ++call) {
       expect_refused(ErrorCode::machine_lost, {FabricFailure::kWords}, [&] { weights.average(); });
     }
+  });
+}
+
+/// Whoever reads the words wants to know where to look.
+TEST(FabricFailsAtTheBeginning, DISABLED_TheWordsNameTheMachine) {
+  FabricFailure failure{.at = FabricCall::gather};
+  failure.due = true;
+  on_threads(worlds(1, failure), [&](World& world) {
+    expect_refused(ErrorCode::machine_lost, {FabricFailure::kWords, "host1", kRanksOf[1]},
+                   [&] { world.barrier(); });
   });
 }
 
