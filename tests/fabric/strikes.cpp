@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -25,12 +27,18 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kVictim = 4;  // Not the first of its machine.
 constexpr int kAgent = 3;   // The first of the same machine.
+constexpr int kRanks = 5;
+constexpr int kGroupSteps = 40;
 const std::vector<float> kOne{1.0F};
 
 /// What the processes tell each other behind the world's back.
 struct Notes {
-  std::atomic<pid_t> process[8];
+  std::atomic<pid_t> process[kRanks];
   std::atomic<int> through;
+  std::atomic<bool> left;  ///< The victim has left the world.
+  /// Prints of what a group had at a step, for each of its members: who they are, and the mean.
+  std::atomic<std::size_t> members[kGroupSteps + 1][kRanks];
+  std::atomic<std::size_t> mean[kGroupSteps + 1][kRanks];
 };
 
 struct Stage {
@@ -99,6 +107,63 @@ void rank_killed(const Stage& stage) {
   stage.world.barrier();
 }
 
+/// The first to come says what is so, and the others must say the same.
+void agree(std::atomic<std::size_t>& known, std::size_t print, const std::string& about) {
+  std::size_t before = 0;
+  print |= 1;  // Zero: nobody has come yet.
+  require(known.compare_exchange_strong(before, print) || before == print,
+          "the members of a group agree about " + about);
+}
+
+/// What all that share a group have to agree on.
+void compare(const Stage& stage, const GroupReceipt& receipt, std::string_view weights) {
+  const std::vector<int> members = receipt.members.list();
+  const std::string step = " of step " + std::to_string(receipt.step);
+  for (const int member : members) {
+    agree(stage.notes.members[receipt.step][member],
+          std::hash<std::string>()(to_string(receipt.members)), "the members" + step);
+    // Who came late has merged the mean with its own weights.
+    if (!receipt.included) continue;
+    agree(stage.notes.mean[receipt.step][member], std::hash<std::string_view>()(weights),
+          "the mean" + step);
+  }
+}
+
+/// A member of groups that span machines is killed, with its weights of this step published or not:
+/// the others average on, agree within each group, and count on it no more.
+void average_without(const Stage& stage, Trigger trigger, bool published) {
+  constexpr int kKilledAt = 7;  // Neither after a step of all ranks nor before one.
+  const std::vector<float> initial(1000, 0.0F);
+  GroupAverage<float> average(stage.world, initial,
+                              {.group_size = 3, .synchronise_every = 5, .trigger = trigger});
+  GroupReceipt receipt;
+  for (int step = 1; step <= kGroupSteps; ++step) {
+    float* weights = average.weights();
+    for (std::size_t i = 0; i < initial.size(); ++i) weights[i] += 1;
+    if (stage.rank() == kVictim && step == kKilledAt) {
+      if (published) average.start();
+      stage.strike(SIGKILL);
+    }
+    receipt = average.average();
+    weights = average.weights();
+    // All go up by one a step, so no mean of new and old weights is above the step's number.
+    for (std::size_t i = 0; i < initial.size(); ++i) {
+      require(std::isfinite(weights[i]) && weights[i] > 0 && weights[i] < float(step) + 0.01F,
+              "the weights are " + std::to_string(weights[i]) + " after " + std::to_string(step));
+    }
+    compare(stage, receipt,
+            {reinterpret_cast<const char*>(weights), initial.size() * sizeof(float)});
+    std::this_thread::sleep_for(5ms);
+  }
+  require(receipt.dead.list() == std::vector<int>{kVictim}, "the last receipt names the dead rank");
+  require(!receipt.members.contains(kVictim), "no group counts on the dead rank");
+  require(stage.world.dead().contains(kVictim), "the world names the dead rank");
+  stage.world.barrier();
+}
+
+void member_killed(const Stage& stage) { average_without(stage, first(), true); }
+void awaited_member_killed(const Stage& stage) { average_without(stage, all(), false); }
+
 /// Within the window nothing waits for a rank that is stopped; beyond, the timeout names it.
 void rank_stopped(const Stage& stage) {
   PartialAllreduce<float> rounds(stage.world, 1, options(first()));
@@ -166,26 +231,46 @@ void agent_stopped_for_a_while(const Stage& stage) {
   stage.world.barrier();
 }
 
-/// For so long that the others give its machine up.
-void agent_stopped(const Stage& stage) {
-  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+/// For so long that the others give its machine up. The other rank of that machine waits with it
+/// until its own timeout. The agent goes on when `wait` returns on rank 0.
+void stop_for_too_long(const Stage& stage, PartialAllreduce<float>& rounds,
+                       const std::function<void()>& wait) {
   stage.world.barrier();
-  if (stage.rank() == kAgent) stage.strike(SIGSTOP);
-  // Its own machine waits with it, and then hears that it was given up.
-  const bool same_machine = stage.rank() == kAgent || stage.rank() == kVictim;
-  if (same_machine) {
+  if (stage.rank() == kAgent) {
+    stage.strike(SIGSTOP);
     try {
       rounds.exchange(kOne);
-    } catch (const Error& error) {
-      if (stage.rank() != kAgent) stage.meet(4);
+    } catch (const Error&) {
       return;
     }
     throw std::runtime_error("not so: an error was expected");
   }
-  expect_error(ErrorCode::machine_lost, {"machine", "#3", "ranks 3 and 4"}, 8s,
-               [&] { rounds.exchange(kOne); });
+  const bool same_machine = stage.rank() == kVictim;
+  if (same_machine) {
+    expect_error(ErrorCode::timeout, {}, 8s, [&] { rounds.exchange(kOne); });
+  } else {
+    expect_error(ErrorCode::machine_lost, {"machine", "#3", "ranks 3 and 4"}, 8s,
+                 [&] { rounds.exchange(kOne); });
+  }
   stage.meet(4);
+  wait();
   if (stage.rank() == 0) stage.wake(kAgent);
+}
+
+/// The other rank then hears that its machine was given up.
+void agent_stopped(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  stop_for_too_long(stage, rounds, [] {});
+  if (stage.rank() != kVictim) return;
+  expect_error(ErrorCode::machine_lost, {"ranks 3 and 4"}, 8s, [&] { rounds.wait(); });
+}
+
+/// The other rank ends before it can hear anything.
+void left_behind(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  stop_for_too_long(stage, rounds, [&] {
+    while (stage.rank() == 0 && !stage.notes.left) std::this_thread::sleep_for(1ms);
+  });
 }
 
 /// A rank of another machine that does not come is named.
@@ -222,10 +307,13 @@ void mismatch(const Stage& stage) {
 
 const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
     {"rank-killed", rank_killed},
+    {"member-killed", member_killed},
+    {"awaited-member-killed", awaited_member_killed},
     {"rank-stopped", rank_stopped},
     {"agent-killed", agent_killed},
     {"agent-stopped", agent_stopped},
     {"agent-stopped-for-a-while", agent_stopped_for_a_while},
+    {"left-behind", left_behind},
     {"barrier-missed", barrier_missed},
     {"deposit-missed", deposit_missed},
     {"mismatch", mismatch}};
@@ -253,6 +341,7 @@ int main(int count, char** arguments) {
     std::fflush(nullptr);
     std::_Exit(EXIT_FAILURE);
   }
+  if (rank == kVictim) notes->left = true;
   // Into a file, as a launcher that stumbles over the dead loses what was printed.
   if (std::FILE* log = std::fopen(std::getenv("SYNCOPATE_TEST_LOG"), "a"); log != nullptr) {
     std::fprintf(log, "rank %d is content\n", rank);

@@ -3,7 +3,7 @@
 # So many ranks are to be content, all processes gone within the time, and nothing left of them.
 # CONTENT any: the launcher may end the others before they are. plain: mpirun as most people call it,
 # which ends the job when a rank is killed.
-kind=$1 content=$2 seconds=$3 program=$4 scenario=$5 plain=$6
+kind=$1 content=$2 seconds=$3 program=$(realpath "$4") scenario=$5 plain=$6
 case $kind in
   openmpi) set -- mpirun.openmpi --oversubscribe ;;
   *) set -- mpirun.mpich ;;

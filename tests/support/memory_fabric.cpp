@@ -180,7 +180,8 @@ std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines) {
   return result;
 }
 
-std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt) {
+std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt,
+                                       std::vector<std::unique_ptr<fabric::Fabric>> fabrics) {
   const int machines = static_cast<int>(sizes.size());
   fabric::Place place;
   std::vector<int> left = sizes;
@@ -197,7 +198,6 @@ std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt
     }
     machine = (machine + 1) % machines;
   }
-  auto fabrics = memory_fabrics(machines);
   std::vector<std::shared_ptr<board::Segment>> segments;
   for (int machine = 0; machine < machines; ++machine) {
     std::vector<int> numbers;
@@ -230,7 +230,7 @@ std::vector<World> uneven_machines(int ranks) {
   for (int left = ranks; left > 0; left -= sizes.back()) {
     sizes.push_back(std::min(left, 1 + static_cast<int>(sizes.size()) % 3));
   }
-  return machines_of_threads(sizes, ranks % 2 == 1);
+  return machines_of_threads(sizes, ranks % 2 == 1, memory_fabrics(static_cast<int>(sizes.size())));
 }
 
 }  // namespace syncopate::testing

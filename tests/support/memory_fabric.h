@@ -14,7 +14,9 @@ namespace syncopate::testing {
 std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines);
 
 /// Worlds for threads: element r is for rank r. `sizes` says how many ranks each machine has; ranks
-/// are dealt to the machines in turn if `dealt`, as some launchers do.
-std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt = false);
+/// are dealt to the machines in turn if `dealt`, as some launchers do. Machine m has element m of
+/// `fabrics`, which meet.
+std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt,
+                                       std::vector<std::unique_ptr<fabric::Fabric>> fabrics);
 
 }  // namespace syncopate::testing

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -70,16 +71,24 @@ inline void await_checkpoint(const fs::path& runs) {
   await([&] { return fs::exists(runs / "latest" / "checkpoint" / "rank-0.pt"); }, "a checkpoint");
 }
 
+/// The processes whose commands name a directory below `runs`, by what each has for `variable`.
+inline std::map<std::string, pid_t> processes_by(const std::string& variable,
+                                                 const fs::path& runs) {
+  std::map<std::string, pid_t> found;
+  const std::string begin = std::string(1, '\0') + variable + '=';
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    if (!has(text_of(entry.path() / "cmdline"), runs.string())) continue;
+    const std::string environment = '\0' + text_of(entry.path() / "environ");
+    const auto at = environment.find(begin);
+    if (at == std::string::npos) continue;
+    found[environment.c_str() + at + begin.size()] = std::stoi(entry.path().filename());
+  }
+  return found;
+}
+
 /// The process that is `rank` of the run whose directory is below `runs`.
 inline pid_t process_of(const fs::path& runs, int rank) {
-  const std::string variable = std::string(1, '\0') + "SYNCOPATE_RANK=" + std::to_string(rank);
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string command = text_of(entry.path() / "cmdline");
-    if (!has(command, runs.string()) || !has(command, std::string("\0rank\0", 6))) continue;
-    const std::string environment = '\0' + text_of(entry.path() / "environ");
-    if (has(environment, variable + '\0')) return std::stoi(entry.path().filename());
-  }
-  throw std::runtime_error("there is no such rank");
+  return processes_by("SYNCOPATE_RANK", runs).at(std::to_string(rank));
 }
 
 }  // namespace syncopate::testing
