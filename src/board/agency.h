@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -49,6 +50,10 @@ class Agency {
   /// Throws if the agent has failed, or is dead.
   void check() const;
 
+  /// Whether this rank's last wait for the agent ended in a timeout: it may not answer ever again.
+  void note_wait(bool in_vain) { in_vain_.store(in_vain, std::memory_order_relaxed); }
+  bool waited_in_vain() const { return in_vain_.load(std::memory_order_relaxed); }
+
  private:
   using Bits = std::array<Shared<std::uint64_t>, kMaxWorldRanks / 64>;
   struct Desk {
@@ -68,6 +73,7 @@ class Agency {
   Desk& desk_;
   const Roster& roster_;
   Host& host_;
+  std::atomic<bool> in_vain_ = false;
 };
 
 }  // namespace syncopate::board

@@ -48,6 +48,9 @@ constexpr Time kIdleAfter = 100 * kMillisecond;
 /// How long it leaves its work to a rank before it asks again whether the rank still does it.
 constexpr auto kRest = std::chrono::microseconds(100);
 
+constexpr const char* kStartAgain =
+    "Start the job again; training can go on from its last checkpoint";
+
 /// What is under way may still write to memory of the tasks and of the board, and nothing can stop
 /// it: a fabric cannot take back what it has begun.
 template <typename Tasks>
@@ -116,6 +119,7 @@ Time Agent::turn(Time now) {
   const bool called = calls != calls_;
   calls_ = calls;
   const bool told = receive(now);
+  if (failed_) return kNever;
   if (called || told) active_at_ = now;
   const bool news = called || told || look_after_ranks(now);
   Time again_at = kNever;
@@ -139,15 +143,19 @@ Time Agent::turn(Time now) {
   return again_at;
 }
 
+Time Agent::turn_or_fail(Time now) {
+  try {
+    return turn(now);
+  } catch (const std::exception& error) {
+    fail(describe(place_.machine) + ": " + error.what(), kStartAgain);
+    return kNever;
+  }
+}
+
 void Agent::run() {
   std::unique_lock lock(turn_);
   for (Time now = host_->now(); !over(now); now = host_->now()) {
-    Time again_at = kNever;
-    try {
-      again_at = turn(now);
-    } catch (const std::exception& error) {
-      fail(error.what(), "Start the job again; training can go on from its last checkpoint");
-    }
+    const Time again_at = turn_or_fail(now);
     if (over(now)) break;
     const bool stay = awake(now) && !driven_;
     if (stay || active_at_ > napped_since_) {
@@ -187,11 +195,7 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
   while (event.read() == seen) {
     const Time now = host_->now();
     if (now >= until || over(now)) break;
-    try {
-      turn(now);
-    } catch (const std::exception& error) {
-      fail(error.what(), "Start the job again; training can go on from its last checkpoint");
-    }
+    turn_or_fail(now);
     if (!awake(now)) break;
     if (event.read() == seen) sched_yield();
   }
@@ -291,7 +295,7 @@ bool Agent::receive(Time now) {
         const auto words = unpacker.rest();
         failed_ = true;
         agency_.fail(std::string(reinterpret_cast<const char*>(words.data()), words.size()),
-                     "Start the job again; training can go on from its last checkpoint");
+                     kStartAgain);
         return true;
       }
     }

@@ -86,6 +86,7 @@ class Agent {
   void run();
   /// Looks at everything once; returns when to do so again without news. Under the turn's mutex.
   Time turn(Time now);
+  Time turn_or_fail(Time now);
   /// Whether it is too early to sleep.
   bool awake(Time now);
   bool over(Time now);

@@ -125,6 +125,7 @@ bool GroupExchange::spans_machines(std::uint64_t step) const {
 void* GroupExchange::weights() {
   check_open();
   if (published_) {
+    agent_.check();  // After a lost machine nothing else is worth saying.
     throw Error(ErrorCode::invalid_argument,
                 "the weights were asked for between start() and wait()", "Call wait() first");
   }
@@ -212,8 +213,9 @@ bool GroupExchange::ready() {
   return board_.result(where_) >= 0;
 }
 
-void GroupExchange::check_deadline(Time began, Time now) const {
+void GroupExchange::check_deadline(Time began, Time now) {
   if (now < began + timeout_.count()) return;
+  agent_.note_wait(/*in_vain=*/true);
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.number()) + " waited " +
                   std::to_string(double(now - began) / 1e9) + " s for " + blame() + " in step " +
@@ -255,6 +257,7 @@ void GroupExchange::await_result() {
       pause(board_.event(where_), news, again_at, began);
     }
   }
+  agent_.note_wait(/*in_vain=*/false);
   waited_ = Duration(now - began);
 }
 

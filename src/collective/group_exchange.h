@@ -94,7 +94,7 @@ class GroupExchange {
   bool awaits(int rank) const;
   int whom_we_wait_for() const;
   int await_free_slot();
-  void check_deadline(board::Time began, board::Time now) const;
+  void check_deadline(board::Time began, board::Time now);
   void pause(board::Event& event, std::uint64_t news, board::Time until, board::Time began);
   void merge(void* out, int buffer);
   void merge_late(void* out, int buffer);

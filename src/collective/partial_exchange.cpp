@@ -319,6 +319,7 @@ std::uint64_t PartialExchange::await() {
     if (board_.event().read() == news) inspect(now);
   }
   set_waiting(false);
+  agent_.note_wait(/*in_vain=*/false);
   awaited_round_ = next;
   waited_ = Duration(now - began);
   return deliver();
@@ -428,6 +429,7 @@ std::string PartialExchange::blame(std::uint64_t round) const {
 }
 
 void PartialExchange::give_up(std::uint64_t round, Duration waited) {
+  agent_.note_wait(/*in_vain=*/true);
   const double seconds = std::chrono::duration<double>(waited).count();
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.number()) + " waited " + std::to_string(seconds) +

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
     name);
 
 /// The average that was under way is not the caller's mistake.
-TEST(FabricFailsAtTheBeginning, DISABLED_AnotherAverageSaysWhyToo) {
+TEST(FabricFailsAtTheBeginning, AnotherAverageSaysWhyToo) {
   FabricFailure failure{.at = FabricCall::send};
   failure.due = true;
   on_threads(worlds(0, failure), [&](World& world) {
@@ -123,7 +123,7 @@ TEST(FabricFailsAtTheBeginning, DISABLED_AnotherAverageSaysWhyToo) {
 }
 
 /// Whoever reads the words wants to know where to look.
-TEST(FabricFailsAtTheBeginning, DISABLED_TheWordsNameTheMachine) {
+TEST(FabricFailsAtTheBeginning, TheWordsNameTheMachine) {
   FabricFailure failure{.at = FabricCall::gather};
   failure.due = true;
   on_threads(worlds(1, failure), [&](World& world) {
