@@ -1,8 +1,13 @@
 #include "board/meeting.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
 #include "board/host.h"
 #include "board/roster.h"
 #include "board/segment.h"
+#include "syncopate/error.h"
 
 namespace syncopate::board {
 
@@ -37,5 +42,19 @@ Meeting::~Meeting() = default;
 std::string Meeting::address() const { return impl_->segment->address(); }
 
 void Meeting::gone(int rank) { impl_->roster.gone(rank); }
+
+Duration timeout_from_environment() {
+  const char* text = std::getenv(kTimeoutVariable);
+  if (text == nullptr) return kDefaultTimeout;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(seconds > 0)) {
+    throw Error(ErrorCode::environment,
+                std::string(kTimeoutVariable) + " is \"" + text + "\"",
+                "Set it to a number of seconds above 0, or unset it");
+  }
+  const double longest = std::chrono::duration<double>(kLongestTimeout).count();
+  return Duration(std::llround(std::min(seconds, longest) * 1e9));
+}
 
 }  // namespace syncopate::board

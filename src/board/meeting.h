@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "board/host.h"
+
 namespace syncopate::board {
 
 /// Variables that tell a process its place; World::from_environment() reads them.
@@ -13,6 +15,12 @@ inline constexpr const char* kRankVariable = "SYNCOPATE_RANK";
 inline constexpr const char* kRanksVariable = "SYNCOPATE_RANKS";
 inline constexpr const char* kBoardVariable = "SYNCOPATE_BOARD";
 inline constexpr const char* kTimeoutVariable = "SYNCOPATE_TIMEOUT";  // seconds, a decimal number
+
+inline constexpr Duration kDefaultTimeout = std::chrono::minutes(5);
+/// As good as for ever, and far from where the clock would overflow.
+inline constexpr Duration kLongestTimeout = std::chrono::hours(24 * 365 * 10);
+/// How long a wait may take, as SYNCOPATE_TIMEOUT says; throws Error if it makes no sense.
+Duration timeout_from_environment();
 
 class Meeting {
  public:

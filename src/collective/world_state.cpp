@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -18,26 +16,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kDefaultTimeout = 5min;
-/// As good as for ever, and far from where the clock would overflow.
-constexpr Duration kLongestTimeout = std::chrono::hours(24 * 365 * 10);
 /// Bytes of a broadcast that travel in one round.
 constexpr std::size_t kMessageBytes = 64 << 10;
 constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
-
-Duration timeout_from_environment() {
-  const char* text = std::getenv(board::kTimeoutVariable);
-  if (text == nullptr) return kDefaultTimeout;
-  char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds > 0)) {
-    throw Error(ErrorCode::environment,
-                std::string(board::kTimeoutVariable) + " is \"" + text + "\"",
-                "Set it to a number of seconds above 0, or unset it");
-  }
-  const double longest = std::chrono::duration<double>(kLongestTimeout).count();
-  return Duration(std::llround(std::min(seconds, longest) * 1e9));
-}
 
 }  // namespace
 
@@ -58,7 +39,7 @@ WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
       host_(std::move(host)),
       roster_(control_->data(), rank, *host_),
       process_(getpid()),
-      timeout_(timeout_from_environment()),
+      timeout_(board::timeout_from_environment()),
       regions_(control_bytes(board::kMaxRanks), roster_.ranks()) {
   roster_.join(board::this_process());
 }
@@ -104,7 +85,7 @@ void WorldState::set_timeout(Duration timeout) {
     throw Error(ErrorCode::invalid_argument, "the timeout is not above 0",
                 "Give the longest time that a wait may take");
   }
-  timeout_ = std::min(timeout, kLongestTimeout);
+  timeout_ = std::min(timeout, board::kLongestTimeout);
   if (agent_ != nullptr) agent_->set_timeout(timeout_);
 }
 

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -25,19 +24,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kDefaultTimeout = 300;
-constexpr double kLongestTimeout = 1e8;
 constexpr auto kTryAgainAfter = std::chrono::milliseconds(2);
 constexpr std::size_t kLongestPacket = 32 << 10;
 constexpr std::uint32_t kMagic = 0x53594e43;
 
-/// A value that is no number is refused by whoever makes the world of this link.
-Clock::time_point deadline() {
-  const char* text = std::getenv(board::kTimeoutVariable);
-  const double seconds = text == nullptr ? 0 : std::strtod(text, nullptr);
-  const double limited = seconds > 0 ? std::min(seconds, kLongestTimeout) : kDefaultTimeout;
-  return Clock::now() + std::chrono::milliseconds(std::llround(limited * 1e3));
-}
+Clock::time_point deadline() { return Clock::now() + board::timeout_from_environment(); }
 
 std::string variable(const char* name, const char* otherwise) {
   const char* text = std::getenv(name);
