@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -50,9 +49,12 @@ class Agency {
   /// Throws if the agent has failed, or is dead.
   void check() const;
 
-  /// Whether this rank's last wait for the agent ended in a timeout: it may not answer ever again.
-  void note_wait(bool in_vain) { in_vain_.store(in_vain, std::memory_order_relaxed); }
-  bool waited_in_vain() const { return in_vain_.load(std::memory_order_relaxed); }
+  /// Whether a rank's last wait ended in a timeout: what it waited for may never come.
+  void note_wait(bool in_vain) {
+    Shared<std::uint8_t>& mine = desk_.in_vain[roster_.rank()];
+    if ((mine.peek() != 0) != in_vain) mine.store(in_vain ? 1 : 0);
+  }
+  bool waited_in_vain(int rank) const { return desk_.in_vain[rank].load() != 0; }
 
  private:
   using Bits = std::array<Shared<std::uint64_t>, kMaxWorldRanks / 64>;
@@ -66,6 +68,7 @@ class Agency {
     std::array<char, 512> what_to_do;
     Bits dead;
     Bits awaited;
+    std::array<Shared<std::uint8_t>, kMaxRanks> in_vain;  ///< Of each rank of this machine.
   };
   static void set(Bits& bits, int number, bool value);
   RankSet all_of(const Bits& bits) const;
@@ -73,7 +76,6 @@ class Agency {
   Desk& desk_;
   const Roster& roster_;
   Host& host_;
-  std::atomic<bool> in_vain_ = false;
 };
 
 }  // namespace syncopate::board

@@ -36,7 +36,9 @@ void MachineBoard::open(RoundNumber round, double divisor) {
   std::uint64_t value = control_->attempt.load();
   // There is one stage more than ranks that could sit on one.
   const AttemptWord next{.round = round, .buffer = free_stage(-1)};
-  control_->attempt.replace(value, next.pack());
+  // A rank that has been slow may only now give up on the round before.
+  while (!control_->attempt.replace(value, next.pack())) {
+  }
 }
 
 Reduction::Outcome MachineBoard::help(AttemptWord attempt, int begin, int end) {

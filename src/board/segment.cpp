@@ -87,6 +87,7 @@ std::shared_ptr<Mapping> Segment::map(std::uint64_t offset, std::size_t bytes) {
   }
   // A wish: fewer page-table look-ups for large vectors where the system allows it.
   if (bytes >= 4 * kPage) madvise(address, bytes, MADV_HUGEPAGE);
+  std::erase_if(mapped_, [](const auto& entry) { return entry.second.expired(); });
   auto mapping = std::make_shared<Mapping>(address, bytes);
   mapped_[offset] = mapping;
   return mapping;

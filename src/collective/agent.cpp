@@ -81,7 +81,6 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       roster_(control_->data(), board::Roster::kAgentsRank, *host_),
       agency_(control_->data() + WorldState::agency_offset(), roster_, *host_),
       timeout_(timeout.count()),
-      crowded_until_(roster_.ranks() + 1 > roster_.cores() ? kNever : 0),
       orders_{{.order = {.kind = Order::Kind::world}}},
       regions_(WorldState::control_bytes(board::kMaxRanks), roster_.ranks()),
       known_dead_(roster_.ranks()),
@@ -110,7 +109,7 @@ bool Agent::over(Time now) {
   // The last rounds of the others may be under way. They end by themselves, as nobody counts
   // anymore, unless some machine knows nothing of them.
   left_at_ = std::min(left_at_, now);
-  return tasks_.empty() || now >= left_at_ + timeout_;
+  return (tasks_.empty() && orders_.empty()) || now >= left_at_ + timeout_;
 }
 
 Time Agent::turn(Time now) {
@@ -121,7 +120,8 @@ Time Agent::turn(Time now) {
   const bool told = receive(now);
   if (failed_) return kNever;
   if (called || told) active_at_ = now;
-  const bool news = called || told || look_after_ranks(now);
+  const bool looked = look_after_ranks(now);
+  const bool news = called || told || looked;
   Time again_at = kNever;
   bool urgent = opening_ != nullptr;
   moving_ = false;
@@ -139,6 +139,7 @@ Time Agent::turn(Time now) {
   if (moves != moves_) moved_at_ = now;
   moves_ = moves;
   look_after_machines(now);
+  look_for_the_end(now);
   note_awaited(now);
   return again_at;
 }
@@ -182,6 +183,7 @@ void Agent::run() {
     if (yielded > kLongYield) crowded_until_ = std::max(crowded_until_, now + kCrowdedFor);
   }
   if (!tasks_.empty()) leave_for_ever(std::move(tasks_));
+  lock.unlock();  // A rank may want to do the agent's work, and sees that there is none left.
   opening_.reset();
   opened_.reset();
   fabric_.reset();
@@ -206,7 +208,7 @@ bool Agent::awake(Time now) {
   if (moving_ && now < moved_at_ + kAwakeWhileMoving) return true;
   const bool urgent = urgent_since_ != kNever;
   const Time lively = urgent ? std::max(active_at_, urgent_since_) : active_at_;
-  const bool crowded = now < crowded_until_;
+  const bool crowded = now < crowded_until_ || roster_.ranks() + 1 > roster_.cores();
   return now < lively + (!crowded ? kAwakeOnFreeCores : urgent ? kAwakeOversubscribed : 0);
 }
 
@@ -274,10 +276,11 @@ bool Agent::receive(Time now) {
   bool any = false;
   std::vector<std::byte> message;
   for (int from = fabric_->receive(message); from >= 0; from = fabric_->receive(message)) {
-    any = true;
     heard_[from] = now;
     fabric::Unpacker unpacker(message);
-    switch (unpacker.take<Kind>()) {
+    const auto kind = unpacker.take<Kind>();
+    any = any || kind == Kind::task || kind == Kind::dead;
+    switch (kind) {
       case Kind::task: {
         const auto task = unpacker.take<std::uint64_t>();
         deliver(task, from, unpacker.rest());
@@ -341,6 +344,19 @@ void Agent::look_after_machines(Time now) {
                   "seconds); training can go on from its last checkpoint");
     }
     fabric_->send(machine, fabric::Packer().put(Kind::ping).bytes());
+  }
+}
+
+void Agent::look_for_the_end(Time now) {
+  if (roster_.expected(board::Roster::kAgentsRank)) return;
+  gone_at_ = std::min(gone_at_, now);
+  if (now < std::max(gone_at_, active_at_) + timeout_) return;
+  // Others may have much to do yet; but where a wait was in vain, they may never get to it.
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    if (!agency_.waited_in_vain(rank)) continue;
+    return fail(describe(place_.machine) + " gave up: rank " +
+                    std::to_string(roster_.number(rank)) + " had waited in vain",
+                kStartAgain);
   }
 }
 

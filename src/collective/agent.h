@@ -94,7 +94,7 @@ class Agent {
   void take(const Order& order, bool agreed);
   void add_tasks();
   std::unique_ptr<Task> make(const Ordered& ordered, Means means);
-  /// Whether there was any message.
+  /// Whether there was any message that was not just a sign of life.
   bool receive(Time now);
   void deliver(std::uint64_t task, int from, std::span<const std::byte> message);
   void post(std::uint64_t task, int machine, std::span<const std::byte> message);
@@ -102,6 +102,8 @@ class Agent {
   bool look_after_ranks(Time now);
   Time ping_every() const;
   void look_after_machines(Time now);
+  /// Whether there is still sense in staying when the agent's rank has left.
+  void look_for_the_end(Time now);
   void note_awaited(Time now);
   void fail(const std::string& what_happened, const std::string& what_to_do);
   std::string describe(int machine) const;
@@ -134,6 +136,7 @@ class Agent {
   std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
   std::vector<Time> heard_;       ///< When each machine last said anything.
   Time urgent_since_ = board::kNever;
+  Time gone_at_ = board::kNever;  ///< When the agent's rank had left.
   Time left_at_ = board::kNever;  ///< When every rank had left.
   Time pinged_at_ = 0;
   Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.

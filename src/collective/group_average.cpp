@@ -16,13 +16,13 @@ namespace detail {
 
 std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
                                           const void* initial, const GroupOptions& options) {
-  check(options, world.size());
+  const std::shared_ptr<WorldState>& state = world.shared_state();
+  check(options, world.size(), state->largest_machine());
   check_elements(elements);
   if (initial == nullptr && elements > 0) {
     throw Error(ErrorCode::invalid_argument, "the initial weights are null",
                 "Give the common initial weights");
   }
-  const std::shared_ptr<WorldState>& state = world.shared_state();
   const GroupOptions full = complete(options, world.size());
   const board::GroupShape shape = GroupExchange::shape(elements, type, state->roster(), full);
   const Order order{.kind = Order::Kind::group, .type = type, .elements = elements, .group = full};

@@ -123,12 +123,16 @@ Duration GroupTask::grace(const Round& round) const {
 
 Time GroupTask::start_at(const Key& key, Round& round, Time now) {
   const bool here = all_here(key, round);
-  if (options_.trigger.kind == Trigger::Kind::all) return here ? now : kNever;
+  const bool everybody = options_.trigger.kind == Trigger::Kind::all;
+  if (everybody && !here) return kNever;
   if (!round.heads.empty()) return now;  // Another machine has started it.
+  // What its last ranks wanted and no machine has begun is no longer wanted.
+  if (!board_.anybody_counts()) return kNever;
   if (!board_.window_allows(key.first)) {
     board_.set_blocked();  // Whoever lags then calls when it has caught up.
     if (!board_.window_allows(key.first)) return kNever;
   }
+  if (everybody) return now;
   const Duration open = grace(round);
   if (open.count() <= 0) return now;
   if (here && !round.told_here) {
@@ -284,7 +288,7 @@ Time GroupTask::work(Time now) {
     }
     at = advance(key, round) ? rounds_.erase(at) : std::next(at);
   }
-  work_together();
+  again_at = std::min(again_at, work_together(now));
   moving_ = together_ == Together::reducing ||
             std::any_of(rounds_.begin(), rounds_.end(), [](const auto& entry) {
               return entry.second.phase == Phase::scatter || entry.second.phase == Phase::gather;
@@ -362,22 +366,23 @@ void GroupTask::answer_askers() {
 
 // All ranks together.
 
-void GroupTask::work_together() {
-  if (together_ == Together::idle) begin_together();
+Time GroupTask::work_together(Time now) {
+  if (together_ == Together::idle && !begin_together()) return now + kShortly;
   if (together_ == Together::gathering && done(together_operations_)) reduce_together();
   if (together_ == Together::reducing && done(together_operations_)) conclude_together();
+  return kNever;
 }
 
-void GroupTask::begin_together() {
+bool GroupTask::begin_together() {
   const bool somebody = board_.anybody_counts();
   if (somebody) {
-    if (options_.synchronise_every == 0) return;
+    if (options_.synchronise_every == 0) return true;
     for (const int rank : everybody_) {
-      if (board_.counts(rank) && board_.published_step(rank) < next_together_) return;
+      if (board_.counts(rank) && board_.published_step(rank) < next_together_) return true;
     }
     const board::Gathering all{.step = next_together_, .group = 0, .members = everybody_};
     if (together_buffer_ < 0) together_buffer_ = board_.reserve_result(all);
-    if (together_buffer_ < 0) return;
+    if (together_buffer_ < 0) return false;
     share_ = board_.choose_all(all);
   } else {
     share_ = {};
@@ -385,12 +390,16 @@ void GroupTask::begin_together() {
   const Line own{.step = somebody ? next_together_ : 0,
                  .staleness = share_.staleness,
                  .seen = board_.least_seen(),
-                 .count = static_cast<int>(share_.contributors.size())};
+                 .count = static_cast<int>(share_.contributors.size()),
+                 .rounds = static_cast<int>(
+                     std::count_if(rounds_.begin(), rounds_.end(),
+                                   [](const auto& entry) { return under_way(entry.second); }))};
   std::memcpy(mine_.data(), &own, sizeof own);
   std::memcpy(numbers_of(mine_.data()), share_.contributors.data(),
               share_.contributors.size() * sizeof(int));
   together_operations_.push_back(means_.channel->gather(mine_.data(), line_bytes_, lines_.data()));
   together_ = Together::gathering;
+  return true;
 }
 
 GroupTask::Line GroupTask::line_of(int machine) const {
@@ -401,13 +410,15 @@ GroupTask::Line GroupTask::line_of(int machine) const {
 
 void GroupTask::reduce_together() {
   std::uint64_t step = 0;
+  int rounds = 0;
   for (int machine = 0; machine < means_.place.machines(); ++machine) {
     const Line line = line_of(machine);
     step = std::max(step, line.step);
+    rounds += line.rounds;
     learn_seen(machine, line.seen);
   }
-  if (step == 0) {  // Nobody is left anywhere.
-    over_ = true;
+  if (step == 0) {  // Nobody is left anywhere; but what was begun goes to its end.
+    over_ = rounds == 0;
     together_ = Together::idle;
     return;
   }

@@ -71,6 +71,10 @@ class GroupTask final : public Agent::Task {
 
   void look_at_ranks(Agent::Time now);
   Round& round_of(const Key& key, int member);
+  /// Whether some machine has begun it.
+  static bool under_way(const Round& round) {
+    return round.phase != Phase::waiting || !round.heads.empty();
+  }
   board::Gathering where(const Key& key, const Round& round) const;
   bool all_here(const Key& key, const Round& round) const;
   Duration grace(const Round& round) const;
@@ -92,10 +96,13 @@ class GroupTask final : public Agent::Task {
     std::uint64_t staleness = 0;
     std::uint64_t seen = 0;
     int count = 0;
+    int rounds = 0;  ///< Of groups, that are under way there.
   };
   enum class Together { idle, gathering, reducing };
-  void work_together();
-  void begin_together();
+  /// Returns when to look again without news.
+  Agent::Time work_together(Agent::Time now);
+  /// Returns false if there is no buffer at the moment.
+  bool begin_together();
   void reduce_together();
   void conclude_together();
   Line line_of(int machine) const;

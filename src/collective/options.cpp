@@ -72,7 +72,7 @@ void check(const PartialOptions& options, int ranks) {
   }
 }
 
-void check(const GroupOptions& options, int ranks) {
+void check(const GroupOptions& options, int ranks, int together) {
   if (options.group_size < 0 || options.group_size > ranks) {
     refuse("the group size is " + std::to_string(options.group_size) + " in a world of " +
                std::to_string(ranks),
@@ -88,7 +88,9 @@ void check(const GroupOptions& options, int ranks) {
   check(options.grace);
   if (options.window != 0) check_window(options.window);
   const GroupOptions full = complete(options, ranks);
-  const int buffers = GroupExchange::shape(0, DataType::float32, ranks, full).buffers();
+  board::GroupShape shape = GroupExchange::shape(0, DataType::float32, ranks, full);
+  shape.ranks = together;
+  const int buffers = shape.buffers();
   if (buffers > board::kMostBuffers) {
     refuse("groups of " + std::to_string(full.group_size) + " in a world of " +
                std::to_string(ranks) + " with a window of " + std::to_string(full.window) +

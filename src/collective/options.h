@@ -15,7 +15,8 @@ void check_elements(std::size_t elements);
 /// A buffer has `given` elements and is, say, "to deposit".
 void check_buffer(const char* purpose, const void* values, std::size_t given, std::size_t elements);
 void check(const PartialOptions& options, int ranks);
-void check(const GroupOptions& options, int ranks);
+/// `together` is the most ranks that any machine has.
+void check(const GroupOptions& options, int ranks, int together);
 
 /// Everything that all ranks must give alike, in words.
 std::string describe(std::size_t elements, DataType type, const PartialOptions& options);

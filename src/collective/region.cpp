@@ -22,6 +22,7 @@ std::size_t with_departures(std::size_t bytes, int ranks) {
 }  // namespace
 
 std::uint64_t RegionPlan::next(std::size_t bytes) {
+  ++count_;
   const std::uint64_t offset = next_;
   next_ += board::Segment::whole_pages(with_departures(bytes, ranks_));
   return offset;

@@ -19,10 +19,13 @@ class RegionPlan {
   RegionPlan(std::uint64_t begin, int ranks) : next_(begin), ranks_(ranks) {}
   /// The place of the next one.
   std::uint64_t next(std::size_t bytes);
+  /// How many there have been.
+  int count() const { return count_; }
 
  private:
   std::uint64_t next_;
   int ranks_;
+  int count_ = 0;
 };
 
 /// One user's hold on a region. The last to let go gives the memory back.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "board/layout.h"
 #include "board/meeting.h"
@@ -48,13 +49,15 @@ WorldState::~WorldState() {
   messenger_.reset();
   messenger_region_.reset();
   if (!same_process()) {
-    agent_.release();  // Its thread is the other process's.
+    // Its thread is the other process's, and so are the connections.
+    static_cast<void>(agent_.release());
+    static_cast<void>(link_.release());
     return;
   }
   roster_.leave();
   if (agency_ != nullptr) agency_->call();
   agent_.reset();  // It may yet lose a machine.
-  const bool lost = agency_ != nullptr && (agency_->failed() || agency_->waited_in_vain());
+  const bool lost = agency_ != nullptr && (agency_->failed() || agency_->waited_in_vain(roster_.rank()));
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
@@ -67,6 +70,13 @@ void WorldState::connect(std::unique_ptr<fabric::Link> link,
   if (fabric == nullptr) return;
   agent_ = std::make_unique<Agent>(std::move(fabric), link_->place(), segment_,
                                    std::move(agents_host), timeout_);
+}
+
+int WorldState::largest_machine() const {
+  if (link_ == nullptr) return roster_.ranks();
+  std::vector<int> ranks(link_->place().machines());
+  for (const int machine : link_->place().machine_of) ++ranks[machine];
+  return *std::max_element(ranks.begin(), ranks.end());
 }
 
 Liaison WorldState::liaison() {
@@ -164,9 +174,11 @@ std::shared_ptr<Region> WorldState::make_region(const std::string& description, 
       failure = error;
     }
   }
-  // If one rank has no room, nobody may go on and count on it.
+  // If one rank has no room, nobody may go on and count on it; nor where one has not come along
+  // before, after a timeout, as its places are others.
+  const std::string place = "place " + std::to_string(regions_.count()) + " for a " + description;
   try {
-    agree((failure ? "missing place for a " : "place for a ") + description, order);
+    agree((failure ? "missing " : "") + place, order);
   } catch (const Error&) {
     if (failure) throw *failure;
     throw;

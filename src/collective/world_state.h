@@ -47,6 +47,8 @@ class WorldState {
   std::shared_ptr<Region> make_region(const std::string& description, const Order& order,
                                       std::size_t bytes, std::size_t smallest_bytes);
 
+  /// How many ranks the machine with the most of them has.
+  int largest_machine() const;
   /// To the agent of this machine, if there are several.
   Liaison liaison();
   /// On all machines.

@@ -76,6 +76,43 @@ TEST(GroupTurns, BeforeItsFirstPublicationARankHasTheInitialWeights) {
   });
 }
 
+TEST(GroupTurns, NobodyRunsAheadOfTheWindowWithItsOwnGroup) {
+  constexpr int kWindow = 1;
+  constexpr int kSteps = 8;
+  for (const Trigger& trigger : {all(), first()}) {
+    Common<Baton> slow;  // The step that rank 0 has begun.
+    run(crew_of_this_program(), 8, [&](World& world) {
+      GroupOptions options = pairs(kWindow);
+      options.trigger = trigger;
+      GroupAverage<double> weights(world, kInitial, options);
+      for (int step = 1; step <= kSteps; ++step) {
+        if (world.rank() == 0) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          slow->turn = step;
+        }
+        average(weights, world.rank());
+        EXPECT_LE(step - slow->turn, kWindow) << "rank " << world.rank();
+      }
+    });
+  }
+}
+
+/// Whoever goes while a round of its group is under way goes when MPI is through with it.
+TEST(GroupTurns, EverybodyMayGoWhileARoundIsUnderWay) {
+  run(crew_of_this_program(), 4, [&](World& world) {
+    const std::vector<double> initial(1 << 18, 1.0);
+    for (int turn = 0; turn < 5; ++turn) {
+      {
+        GroupAverage<double> weights(world, initial, {.group_size = 4, .synchronise_every = 0});
+        weights.start();
+        weights.ready();
+        std::this_thread::sleep_for(std::chrono::microseconds(400 * turn));
+      }
+      world.barrier();
+    }
+  });
+}
+
 TEST(GroupTurns, WhoKeepsItsStepsAddsThoseThatTheMeanHasNotSeen) {
   Common<Baton> baton;
   run(crew_of_this_program(), 2, [&](World& world) {

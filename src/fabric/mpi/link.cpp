@@ -21,7 +21,10 @@ Communicator copy_of_world() {
 
 class MpiLink : public Link {
  public:
-  MpiLink() : world_(copy_of_world()), machines_(find_machines(world_)) {}
+  MpiLink() : world_(copy_of_world()), machines_(find_machines(world_)) { count_link(1); }
+  ~MpiLink() override { count_link(-1); }
+  MpiLink(const MpiLink&) = delete;
+  MpiLink& operator=(const MpiLink&) = delete;
 
   const Place& place() const override { return machines_.place; }
 

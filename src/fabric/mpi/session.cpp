@@ -13,10 +13,11 @@ namespace {
 
 pid_t started_by = 0;
 std::atomic<bool> left_running = false;
+std::atomic<int> links = 0;
 
 void end() {
   // Not in a fork of the rank that leaves by exit(): the connections are the rank's.
-  if (getpid() == started_by && running() && !left_running) MPI_Finalize();
+  if (getpid() == started_by && running() && !left_running && links == 0) MPI_Finalize();
 }
 
 /// If the program links one MPI and this plug-in another, the linker may have given us the
@@ -56,6 +57,8 @@ bool running() {
 }
 
 void leave_running() { left_running = true; }
+
+void count_link(int change) { links += change; }
 
 void start() {
   check_library();

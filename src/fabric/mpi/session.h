@@ -9,6 +9,9 @@ void start();
 
 /// From now on the end of the process is not that of MPI, which would wait for every rank.
 void leave_running();
+/// The same as long as a link is in use: a process that exits in the middle of things is to be
+/// missed by the others, and not to wait for them.
+void count_link(int change);
 
 /// False from the moment MPI was finalised, by whomever; nothing of MPI may be called then.
 bool running();
