@@ -68,8 +68,12 @@ asan tsan:
 	$(FIXED_ADDRESSES) ctest --preset $@ --parallel $(TESTS_AT_ONCE)
 
 .PHONY: install
-install: build ## Install under PREFIX (default /usr/local).
-	cmake --install build/release --prefix $(PREFIX)
+install: ## Build without the tests and install under PREFIX (default /usr/local).
+	@tools/setup required training
+	cmake --preset release -B build/install -D SYNCOPATE_BUILD_TESTS=OFF \
+	  -D CMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
+	cmake --build build/install
+	cmake --install build/install
 
 .PHONY: clean
 clean: ## Remove everything that was built.

@@ -155,6 +155,9 @@ struct Carried {
   double weight = 0;   ///< The total of their weights.
 };
 
+/// An allreduce whose rounds start without everybody. A round is not a step: a rank that waits for
+/// everyone in another way between two exchanges (a barrier, say) may keep from its round somebody
+/// whom everyone then waits for.
 template <typename T = float>
 class PartialAllreduce {
  public:

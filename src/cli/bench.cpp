@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
+#include "cli/console/program.h"
 
 namespace syncopate::cli {
 
@@ -195,6 +196,9 @@ void add_bench(CLI::App& program, int& exit_code) {
   command->require_subcommand(0, 1);
   command->footer("'syncopate bench NAME --help' lists the options of each.");
   command->callback([command] { refuse_without_benchmark(*command); });
+  command->preparse_callback([](std::size_t) {
+    refuse_under_launcher("syncopate bench", "start it once, with --fabric to use MPI");
+  });
   add_allreduce(*command, exit_code);
   add_skewed(*command,
              {.operation = "partial",

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/console/arguments.h"
+#include "cli/console/program.h"
 #include "launch/launcher.h"
 
 namespace syncopate::cli {
@@ -105,6 +106,7 @@ void add_run(CLI::App& program, const std::vector<std::string>& command, int& ex
   run->allow_extras();
   run->callback([run, typed, &command, &exit_code] {
     refuse_rest(run->remaining());
+    refuse_under_launcher("syncopate run", "start the program with it directly");
     exit_code = launch::launch(checked(*typed, command)).exit_code;
   });
 }

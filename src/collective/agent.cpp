@@ -225,9 +225,8 @@ std::unique_ptr<Agent::Task> Agent::make(const Ordered& ordered, Means means) {
     return std::make_unique<WorldTask>(
         std::move(means), [this](const Order& taken, bool agreed) { take(taken, agreed); });
   }
-  auto region =
-      std::make_shared<Region>(segment_, roster_, Region::agent_of(roster_), ordered.offset,
-                               region_bytes(order, roster_));
+  auto region = std::make_shared<Region>(segment_, roster_, Region::agent_of(roster_),
+                                         ordered.offset, region_bytes(order, roster_));
   if (order.kind == Order::Kind::group) {
     const auto shape = GroupExchange::shape(order.elements, order.type, roster_, order.group);
     return std::make_unique<GroupTask>(std::move(means), std::move(region), shape, order.group);

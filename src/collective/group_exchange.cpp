@@ -219,7 +219,7 @@ void GroupExchange::check_deadline(Time began, Time now) {
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.number()) + " waited " +
                   std::to_string(double(now - began) / 1e9) + " s for " + blame() + " in step " +
-                  std::to_string(where_.step),
+                  std::to_string(where_.step) + " of a group average",
               "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
 }
 
@@ -408,8 +408,7 @@ bool GroupExchange::holds_up(int rank) const {
 
 std::string GroupExchange::blame() const {
   if (agent_ && board_.result(where_) < 0 && (spanning_ || blocked_)) {
-    const RankSet awaited = agent_.awaited();
-    return awaited.empty() ? "other machines" : "rank " + to_string(awaited);
+    return agent_.awaited(roster_);
   }
   const auto names_of = [&](auto&& guilty) {
     std::string names;

@@ -117,7 +117,7 @@ class GroupExchange {
   board::Lookout lookout_;
   int helpers_;
   pid_t process_;
-  Liaison agent_;  ///< Where the world has several machines.
+  Liaison agent_;             ///< Where the world has several machines.
   std::vector<int> seat_of_;  ///< Of each rank of the world on this machine; -1 for the others.
 
   /// For LateMerge::keep: the weights as the last step found them, and steps that rounds ahead of

@@ -1,6 +1,8 @@
 // A rank's way to the agent of its machine, where there are several machines.
 #pragma once
 
+#include <string>
+
 #include "board/agency.h"
 #include "board/event.h"
 #include "board/roster.h"
@@ -37,8 +39,14 @@ class Liaison {
   void check() const {
     if (agency_ != nullptr) agency_->check();
   }
-  /// For whom everybody waits, as far as is known.
-  RankSet awaited() const { return agency_->awaited(); }
+  /// "rank 3", "ranks 1 and 3": for whom everybody waits but the rank that asks, as far as is
+  /// known.
+  std::string awaited(const board::Roster& roster) const {
+    RankSet ranks = agency_->awaited();
+    ranks.erase(roster.number());
+    if (ranks.empty()) return "other machines";
+    return (ranks.size() > 1 ? "ranks " : "rank ") + to_string(ranks);
+  }
   /// On all machines.
   RankSet dead(const board::Roster& roster) const {
     return agency_ != nullptr ? agency_->dead() : roster.dead();

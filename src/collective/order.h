@@ -1,5 +1,5 @@
-// What ranks tell their machine's agent when they make a collective: all that it needs to look after
-// it, as plain data, so that it reaches machines too whose own ranks have left the world.
+// What ranks tell their machine's agent when they make a collective: all that it needs to look
+// after it, as plain data, so that it reaches machines too whose own ranks have left the world.
 #pragma once
 
 #include <cstring>

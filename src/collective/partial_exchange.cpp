@@ -409,9 +409,7 @@ std::string PartialExchange::blame(std::uint64_t round) const {
     add_if([&](int rank) { return board_.results().holds_chunk(attempt.buffer, rank); });
   }
   if (agent_ && missing.empty()) {
-    const RankSet awaited = agent_.awaited();
-    if (awaited.empty()) return "other machines";
-    return (awaited.size() > 1 ? "ranks " : "rank ") + to_string(awaited) + " to arrive";
+    return agent_.awaited(roster_) + " to arrive";
   }
   if (attempt.round < round && blocked_by_ >= 0) {
     reason = ", which lags behind by more than the window,";

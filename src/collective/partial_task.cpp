@@ -18,9 +18,9 @@ using board::Time;
 using round::Facts;
 using round::Message;
 
-/// A piece goes over the fabric while the next one is summed up here. Fabrics cut it into a part for
-/// every machine, which should not be too small for them; they also make room for as much for as
-/// long, anew for every piece, and that is dear where it does not stay in the caches.
+/// A piece goes over the fabric while the next one is summed up here. Fabrics cut it into a part
+/// for every machine, which should not be too small for them; they also make room for as much for
+/// as long, anew for every piece, and that is dear where it does not stay in the caches.
 constexpr std::size_t kPieceOfMachine = 64 << 10;
 constexpr std::size_t kSmallestPiece = 256 << 10;
 constexpr std::size_t kSmallestPieceAsItIs = 1 << 20;  ///< Where nothing is summed up here.
@@ -96,8 +96,8 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
   lines_.resize(line_bytes_ * means_.place.machines());
   // The same on every machine, unlike the chunks of its board.
   const std::size_t smallest = most > 1 ? kSmallestPiece : kSmallestPieceAsItIs;
-  piece_ = std::clamp(kPieceOfMachine * ranks_of_.size(), smallest, kLargestPiece) /
-           size_of(shape.type);
+  piece_ =
+      std::clamp(kPieceOfMachine * ranks_of_.size(), smallest, kLargestPiece) / size_of(shape.type);
 }
 
 std::uint64_t* PartialTask::set(std::byte* line, Set which) const {

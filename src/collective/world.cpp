@@ -63,7 +63,8 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link> link
   }
   auto state = std::make_shared<detail::WorldState>(std::move(segment), seat,
                                                     board::make_process_host(ranks));
-  state->connect(std::move(link), seat == board::Roster::kAgentsRank ? board::make_process_host(ranks) : nullptr);
+  state->connect(std::move(link),
+                 seat == board::Roster::kAgentsRank ? board::make_process_host(ranks) : nullptr);
   return state;
 }
 

@@ -57,7 +57,8 @@ WorldState::~WorldState() {
   roster_.leave();
   if (agency_ != nullptr) agency_->call();
   agent_.reset();  // It may yet lose a machine.
-  const bool lost = agency_ != nullptr && (agency_->failed() || agency_->waited_in_vain(roster_.rank()));
+  const bool lost =
+      agency_ != nullptr && (agency_->failed() || agency_->waited_in_vain(roster_.rank()));
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
@@ -138,13 +139,10 @@ void WorldState::agree_across(const board::Proposal& mine, const Order& order) {
       roster_.leave_on_the_table();
       agent.note_wait(/*in_vain=*/true);
       const std::string here = roster_.describe_awaited(number);
-      const RankSet elsewhere = agency_->awaited();
       throw Error(ErrorCode::timeout,
                   "rank " + std::to_string(roster_.number()) + " waited in vain for " +
-                      (!here.empty()        ? here
-                       : !elsewhere.empty() ? "rank " + to_string(elsewhere)
-                                            : "other machines") +
-                      " to join in a " + mine.data(),
+                      (here.empty() ? agent.awaited(roster_) : here) + " to join in a " +
+                      mine.data(),
                   "Every rank must make the same collectives in the same order");
     }
     const board::Time until = std::min(deadline, now + kInspectionEvery);
@@ -199,9 +197,9 @@ PartialExchange& WorldState::messenger() {
                       .partial = options};
     messenger_region_ =
         make_region("carrier for broadcasts", order, shape.bytes(), shape.smallest_bytes());
-    messenger_ = std::make_unique<PartialExchange>(
-        roster_, *host_, timeout_, messenger_region_->data(), kMessageElements, DataType::float32,
-        options, nullptr, liaison());
+    messenger_ = std::make_unique<PartialExchange>(roster_, *host_, timeout_,
+                                                   messenger_region_->data(), kMessageElements,
+                                                   DataType::float32, options, nullptr, liaison());
   }
   return *messenger_;
 }

@@ -135,8 +135,8 @@ std::filesystem::path find(Mpi mpi) {
   throw Error(ErrorCode::environment,
               "the plug-in for " + std::string(title(mpi)) + ", " + file_name(mpi) +
                   ", is not in any of " + looked_at,
-              "Install " + std::string(package(mpi)) + " and build Syncopate again, or name the " +
-                  "folder that has it in " + kPluginsVariable);
+              "Name the folder that has it in " + std::string(kPluginsVariable) + ", or install " +
+                  package(mpi) + " and build Syncopate again");
 }
 
 PluginFunction load(Mpi mpi, const std::filesystem::path& path) {

@@ -94,6 +94,14 @@ int parse(int count, char** arguments, const AddCommands& add) {
 
 }  // namespace
 
+void refuse_under_launcher(const std::string& command, const std::string& instead) {
+  const auto launcher = fabric::launcher_from_environment();
+  if (!launcher || launcher->ranks == 1) return;
+  throw UsageError(fmt::format("{} has started {} of '{}', which starts its ranks itself; {}",
+                               fabric::to_string(launcher->kind), launcher->ranks, command,
+                               instead));
+}
+
 int run_program(int count, char** arguments, const AddCommands& add) {
   open_standard_streams();
   try {

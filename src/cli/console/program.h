@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 namespace syncopate::cli {
 
@@ -14,6 +15,10 @@ inline constexpr int kWrongUse = 2;
 struct Silence {
   int exit_code = kFailed;
 };
+
+/// Throws UsageError if mpirun or the like has started this several times: `instead` says what is
+/// meant to be started that way.
+void refuse_under_launcher(const std::string& command, const std::string& instead);
 
 /// Adds the commands to the program; each sets the exit code when it runs.
 using AddCommands = std::function<void(CLI::App& program, int& exit_code)>;

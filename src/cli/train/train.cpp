@@ -28,7 +28,7 @@ The run directory RUNS/<time>-<workload>-<strategy> gets config.json, metrics.js
 exchange and rank), result.json and checkpoint/. Ctrl-C ends the run cleanly, with a checkpoint.
 Evaluating and saving do not count as training time.)";
 
-void report(const train::Finished& finished, const train::Config& config) {
+void report(const train::Finished& finished, const train::Config& config, bool survive) {
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
   const std::string directory = finished.directory.string();
   if (!finished.result) {
@@ -50,7 +50,9 @@ void report(const train::Finished& finished, const train::Config& config) {
                fmt::join(result.dead, ", "));
   }
   fmt::print("{}{}\n",
-             result.interrupted ? "ended early; go on with: syncopate train --resume " : "",
+             result.interrupted || (!result.dead.empty() && !survive)
+                 ? "ended early; go on with: syncopate train --resume "
+                 : "",
              directory);
 }
 
@@ -115,7 +117,7 @@ void add_train(CLI::App& program, int& exit_code) {
     const train::JobOptions options = read_job_options(*typed);
     const train::Finished finished =
         *resume ? crew.resume(**resume, config, options) : crew.run(config, options);
-    if (crew.speaks()) report(finished, config);
+    if (crew.speaks()) report(finished, config, options.survive);
     exit_code = finished.exit_code;
   });
 }
