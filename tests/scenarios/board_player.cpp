@@ -54,6 +54,7 @@ class BoardPlayer final : private Machine::Observer {
     const auto outcome =
         machine().run(scenario_.ranks, scheduler, [this](int rank) { perform(rank); });
     look(0, Step::read);
+    record_.end = now();
     if (outcome != Machine::Outcome::finished) {
       for (int rank = 0; rank < scenario_.ranks; ++rank) {
         if (machine().ended(rank) || !machine().alive(rank)) continue;

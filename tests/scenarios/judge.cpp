@@ -34,7 +34,8 @@ bool close(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max(1.0, 
 
 class Judge {
  public:
-  Judge(const Scenario& scenario, const Record& record) : scenario_(scenario), record_(record) {}
+  Judge(const Scenario& scenario, const Record& record, Moment slack)
+      : scenario_(scenario), record_(record), slack_(slack) {}
 
   std::vector<std::string> verdict() {
     complaints_ = record_.complaints;
@@ -60,6 +61,7 @@ class Judge {
     if (!expected) return;
     bool same = *expected == found;
     if constexpr (std::is_same_v<T, double>) same = close(*expected, found);
+    if constexpr (std::is_same_v<T, Moment>) same = std::chrono::abs(*expected - found) <= slack_;
     if (!same) complain(line, what + " should be " + text(*expected) + " and is " + text(found));
   }
 
@@ -241,13 +243,38 @@ class Judge {
 
   const Scenario& scenario_;
   const Record& record_;
+  Moment slack_;
   std::vector<std::string> complaints_;
 };
 
 }  // namespace
 
-std::vector<std::string> judge(const Scenario& scenario, const Record& record) {
-  return Judge(scenario, record).verdict();
+std::vector<std::string> judge(const Scenario& scenario, const Record& record, Moment slack) {
+  return Judge(scenario, record, slack).verdict();
+}
+
+Scenario without_expectations(Scenario scenario) {
+  scenario.rounds.clear();
+  scenario.reads.clear();
+  scenario.waits.clear();
+  scenario.knowledge.clear();
+  scenario.numbers.clear();
+  return scenario;
+}
+
+Scenario for_other_back_ends(Scenario scenario) {
+  const auto take_away = [&lines = scenario.lines_about_the_board](auto& expectations) {
+    std::erase_if(expectations, [&](const auto& one) {
+      return std::find(lines.begin(), lines.end(), one.line) != lines.end();
+    });
+  };
+  take_away(scenario.rounds);
+  take_away(scenario.reads);
+  take_away(scenario.waits);
+  take_away(scenario.failures);
+  take_away(scenario.knowledge);
+  take_away(scenario.numbers);
+  return scenario;
 }
 
 }  // namespace syncopate::testing

@@ -11,7 +11,13 @@
 
 namespace syncopate::testing {
 
-/// What is wrong, one sentence each.
-std::vector<std::string> judge(const Scenario& scenario, const Record& record);
+/// What is wrong, one sentence each. Times may differ from what is expected by `slack`.
+std::vector<std::string> judge(const Scenario& scenario, const Record& record,
+                               Moment slack = Moment(0));
+
+/// What is left is what every scenario promises, and who fails.
+Scenario without_expectations(Scenario scenario);
+/// Without what is expected of the board alone.
+Scenario for_other_back_ends(Scenario scenario);
 
 }  // namespace syncopate::testing

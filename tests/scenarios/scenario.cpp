@@ -234,6 +234,13 @@ void parse_expectation(Scenario& scenario, Tokens& tokens) {
                               .line = tokens.line()});
 }
 
+/// What is said of the board alone.
+void parse_about_the_board(Scenario& scenario, Tokens& tokens) {
+  if (!tokens.take_if("expect")) return parse_step_fault(scenario, tokens);
+  scenario.lines_about_the_board.push_back(tokens.line());
+  parse_expectation(scenario, tokens);
+}
+
 }  // namespace
 
 Scenario Scenario::parse(std::string_view text) {
@@ -249,7 +256,7 @@ Scenario Scenario::parse(std::string_view text) {
     } else if (word == "at") {
       parse_incident(scenario, tokens);
     } else if (word == "on-the-board") {
-      parse_step_fault(scenario, tokens);
+      parse_about_the_board(scenario, tokens);
     } else if (word == "expect") {
       parse_expectation(scenario, tokens);
     } else if (!parse_setting(scenario, word, tokens)) {

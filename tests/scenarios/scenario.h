@@ -130,6 +130,7 @@ struct Scenario {
   std::vector<FailureExpectation> failures;
   std::vector<KnowledgeExpectation> knowledge;
   std::vector<NumberExpectation> numbers;
+  std::vector<int> lines_about_the_board;  ///< Of expectations that other back ends need not keep.
 
   /// Throws std::runtime_error with the line and what was not understood.
   static Scenario parse(std::string_view text);
