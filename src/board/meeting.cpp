@@ -49,8 +49,7 @@ Duration timeout_from_environment() {
   char* end = nullptr;
   const double seconds = std::strtod(text, &end);
   if (end == text || *end != '\0' || !(seconds > 0)) {
-    throw Error(ErrorCode::environment,
-                std::string(kTimeoutVariable) + " is \"" + text + "\"",
+    throw Error(ErrorCode::environment, std::string(kTimeoutVariable) + " is \"" + text + "\"",
                 "Set it to a number of seconds above 0, or unset it");
   }
   const double longest = std::chrono::duration<double>(kLongestTimeout).count();

@@ -100,6 +100,10 @@ void check(const GroupOptions& options, int ranks, int together) {
   }
 }
 
+void check(const GroupOptions& options, int ranks) {
+  check(options, ranks, ranks <= board::kMaxRanks ? ranks : 1);
+}
+
 std::string describe(std::size_t elements, DataType type, const PartialOptions& options) {
   return "partial allreduce of " + std::to_string(elements) + " " + to_string(type) + ", trigger " +
          to_string(options.trigger) + ", grace " + to_string(options.grace) + ", late " +

@@ -17,6 +17,8 @@ void check_buffer(const char* purpose, const void* values, std::size_t given, st
 void check(const PartialOptions& options, int ranks);
 /// `together` is the most ranks that any machine has.
 void check(const GroupOptions& options, int ranks, int together);
+/// Before the machines are known: all ranks on one, if one can hold them.
+void check(const GroupOptions& options, int ranks);
 
 /// Everything that all ranks must give alike, in words.
 std::string describe(std::size_t elements, DataType type, const PartialOptions& options);

@@ -161,7 +161,7 @@ const Entry& wagma() {
                              .rotate = values.on("rotate"),
                              .grace = values.grace("grace"),
                              .late = LateMerge(values.choice("late", {"average", "keep"}))};
-        detail::check(options, ranks, 1);  // How many share a machine is checked when it is made.
+        detail::check(options, ranks);
         return [options](const Training& training) {
           GroupOptions seeded = options;
           seeded.seed = training.seed;
