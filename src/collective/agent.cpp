@@ -39,12 +39,12 @@ constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
 /// A yield that takes longer has let others run; for how long to believe that.
 constexpr Time kLongYield = kMillisecond / 20;
 constexpr Time kCrowdedFor = 100 * kMillisecond;
-/// Then it sleeps, longer and longer, but not so long that a round waits for it for more than a
-/// millisecond; that long only where nothing has happened for a while.
+/// Then it sleeps, longer and longer, but not so long that a round waits for it for a millisecond,
+/// or for a share that matters of the time in which nothing has happened.
 constexpr Time kShortestNap = kMillisecond / 20;
 constexpr Time kLongNap = kMillisecond / 2;
-constexpr Time kLongestNap = kMillisecond;
-constexpr Time kIdleAfter = 100 * kMillisecond;
+constexpr Time kLongestNap = 2 * kMillisecond;
+constexpr Time kNapsOfSilence = 200;
 /// How long it leaves its work to a rank before it asks again whether the rank still does it.
 constexpr auto kRest = std::chrono::microseconds(100);
 
@@ -163,7 +163,8 @@ void Agent::run() {
       nap_ = kShortestNap / 2;
       napped_since_ = active_at_;
     }
-    nap_ = std::min(2 * nap_, now > active_at_ + kIdleAfter ? kLongestNap : kLongNap);
+    const Time longest = std::clamp((now - active_at_) / kNapsOfSilence, kLongNap, kLongestNap);
+    nap_ = std::min(2 * nap_, longest);
     // What is under way wants to work at once, but that can wait for a nap as well.
     const Time until = again_at > now ? std::min(again_at, now + nap_) : now + nap_;
     const std::uint64_t calls = calls_;
