@@ -70,7 +70,7 @@ void Agency::check() const {
   if (roster_.dead(Roster::kAgentsRank)) {
     throw Error(ErrorCode::machine_lost,
                 roster_.describe(Roster::kAgentsRank) + ", which spoke for this machine, is gone",
-                "Start the job again; training can go on from its last checkpoint");
+                kStartAgain);
   }
 }
 

@@ -13,6 +13,10 @@
 
 namespace syncopate::board {
 
+/// What to do when a machine is lost.
+inline constexpr const char* kStartAgain =
+    "Start the job again; training can go on from its last checkpoint";
+
 class Agency {
  public:
   static std::size_t bytes();

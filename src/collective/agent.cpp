@@ -17,6 +17,7 @@ namespace syncopate::detail {
 namespace {
 
 using board::kNever;
+using board::kStartAgain;
 using board::Time;
 
 constexpr Time kMillisecond = 1'000'000;
@@ -47,9 +48,6 @@ constexpr Time kLongestNap = 2 * kMillisecond;
 constexpr Time kNapsOfSilence = 200;
 /// How long it leaves its work to a rank before it asks again whether the rank still does it.
 constexpr auto kRest = std::chrono::microseconds(100);
-
-constexpr const char* kStartAgain =
-    "Start the job again; training can go on from its last checkpoint";
 
 /// What is under way may still write to memory of the tasks and of the board, and nothing can stop
 /// it: a fabric cannot take back what it has begun.

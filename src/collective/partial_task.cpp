@@ -25,9 +25,7 @@ constexpr std::size_t kPieceOfMachine = 64 << 10;
 constexpr std::size_t kSmallestPiece = 256 << 10;
 constexpr std::size_t kSmallestPieceAsItIs = 1 << 20;  ///< Where nothing is summed up here.
 constexpr std::size_t kLargestPiece = 4 << 20;
-/// Pieces under way at once.
-constexpr std::size_t kPiecesAtOnce = 1;
-/// They move only while somebody looks, and a turn of the agent looks at much else.
+/// It moves only while somebody looks, and a turn of the agent looks at much else.
 constexpr int kLooks = 32;
 
 void put_set(fabric::Packer& packer, const RankSet& ranks, int count) {
@@ -193,7 +191,7 @@ Time PartialTask::work(Time now) {
   if (gathering_ != nullptr && gathering_->done()) gathering_.reset();
   if (!opened_ && gathering_ == nullptr) open(divisor());
   if (opened_) advance_pieces(now);
-  if (gathering_ == nullptr && all_begun() && pieces_.empty()) conclude(now);
+  if (gathering_ == nullptr && all_begun() && under_way_ == nullptr) conclude(now);
   return now;
 }
 
@@ -268,14 +266,14 @@ void PartialTask::open(double divisor) {
 }
 
 void PartialTask::advance_pieces(Time now) {
-  for (int look = 0; look < kLooks && !pieces_.empty(); ++look) {
-    if (!pieces_.front()->done()) continue;
-    pieces_.pop_front();
+  for (int look = 0; look < kLooks && under_way_ != nullptr; ++look) {
+    if (!under_way_->done()) continue;
+    under_way_.reset();
     ++moves_;
   }
   const std::size_t chunk = board_.results().chunking().chunk;
   const std::size_t size = size_of(shape_.type);
-  while (!all_begun() && pieces_.size() < kPiecesAtOnce) {
+  if (!all_begun() && under_way_ == nullptr) {
     const std::size_t end = std::min(begun_ + piece_, shape_.elements);
     const void* sum = direct_;
     if (sum == nullptr) {
@@ -286,10 +284,9 @@ void PartialTask::advance_pieces(Time now) {
       if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
       sum = board_.staged(attempt);
     }
-    pieces_.push_back(
-        means_.channel->reduce(static_cast<const std::byte*>(sum) + begun_ * size,
-                               static_cast<std::byte*>(board_.result()) + begun_ * size,
-                               end - begun_, shape_.type, combine_));
+    under_way_ = means_.channel->reduce(static_cast<const std::byte*>(sum) + begun_ * size,
+                                        static_cast<std::byte*>(board_.result()) + begun_ * size,
+                                        end - begun_, shape_.type, combine_);
     begun_ = end;
   }
 }

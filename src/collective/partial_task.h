@@ -2,7 +2,6 @@
 // takes what is on the board, reduces it with what they took, and publishes the result.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -25,7 +24,7 @@ class PartialTask final : public Agent::Task {
   Agent::Time work(Agent::Time now) override;
   void hear(int from, std::span<const std::byte> message) override;
   bool urgent() const override { return phase_ != Phase::agreeing || own_.waits; }
-  bool moving() const override { return gathering_ == nullptr && !pieces_.empty(); }
+  bool moving() const override { return gathering_ == nullptr && under_way_ != nullptr; }
   std::uint64_t moves() const override { return moves_; }
   RankSet awaited() const override { return agreement_.missing(); }
   bool over() const override { return over_; }
@@ -88,7 +87,7 @@ class PartialTask final : public Agent::Task {
   /// Where this machine's sum is if a single rank of it contributes and it need not be scaled.
   const void* direct_ = nullptr;
   std::uint64_t moves_ = 0;
-  std::deque<std::unique_ptr<fabric::Operation>> pieces_;
+  std::unique_ptr<fabric::Operation> under_way_;  ///< The piece that the fabric has.
   StallWatch stall_;
   bool over_ = false;
 };

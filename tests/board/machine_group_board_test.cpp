@@ -3,19 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <vector>
 
-#include "board/step.h"
+#include "board/own_board.h"
 
 namespace syncopate::board {
 namespace {
-
-std::function<void()>& at_every_step() {
-  static std::function<void()> action;
-  return action;
-}
 
 /// Three ranks of this machine in a world of four, on memory of the test's own.
 class MachineGroupBoardTest : public ::testing::Test {
@@ -31,20 +25,11 @@ class MachineGroupBoardTest : public ::testing::Test {
           std::make_unique<GroupBoard>(memory_.get(), shape_, *rosters_.back(), *host_));
     }
   }
-  ~MachineGroupBoardTest() override { step_hook = nullptr; }
-
-  struct Release {
-    void operator()(std::byte* memory) const { operator delete[](memory, std::align_val_t{128}); }
-  };
-  using Memory = std::unique_ptr<std::byte, Release>;
-  static Memory make(std::size_t bytes) {
-    return Memory(new (std::align_val_t{128}) std::byte[bytes]());
-  }
 
   GroupShape shape_{
       .elements = 4, .ranks = kRanks, .world_ranks = kRanks + 1, .groups = 3, .window = 8};
-  Memory roster_memory_ = make(Roster::bytes(kRanks));
-  Memory memory_ = make(shape_.bytes());
+  Memory roster_memory_ = zeroed(Roster::bytes(kRanks));
+  Memory memory_ = zeroed(shape_.bytes());
   std::unique_ptr<Host> host_ = make_thread_host();
   std::vector<std::unique_ptr<Roster>> rosters_;
   std::vector<std::unique_ptr<GroupBoard>> boards_;
@@ -59,22 +44,18 @@ TEST_F(MachineGroupBoardTest, ABufferThatTheAgentTakesIsNotTakenByARankInTheMean
   const std::vector<int> spanning = {1};
   const std::vector<int> local = {2};
   for (int moment = 0;; ++moment) {
-    int steps = 0;
+    const RoundNumber rival_step = kStep + 1;
     bool started = false;
-    RoundNumber rival_step = kStep + 1;
-    at_every_step() = [&] {
-      if (steps++ != moment) return;
-      step_hook = nullptr;  // The rival's own steps are not of interest.
+    const Interruption interruption(moment, [&] {
       started = boards_[2]->start({.step = rival_step, .group = 2, .members = local});
-    };
-    step_hook = [](Step) { at_every_step()(); };
+    });
     const int taken = agent.reserve_result({.step = kStep, .group = 1, .members = spanning});
-    step_hook = nullptr;
     ASSERT_GE(taken, 0);
-    if (!started) {
+    if (!interruption.happened()) {
       EXPECT_GT(moment, 10) << "the rival never came";
       return;
     }
+    EXPECT_TRUE(started);
     EXPECT_NE(boards_[2]->attempt({.step = rival_step, .group = 2}).buffer, taken)
         << "taken twice, at step " << moment;
     // As it was before, for the next moment.
