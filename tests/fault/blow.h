@@ -3,6 +3,8 @@
 // every case is exactly as it says.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -92,5 +94,18 @@ struct Battle {
 /// end as they should and call nobody dead who is not.
 Struck run_through(const Battle& battle, const Blow& blow, Marks& marks,
                    const std::function<void(int rank)>& body);
+
+/// Goes through both arrivals until `hits` is above 0, for who comes to a step is up to the
+/// operating system; gives up after a while, and at the first failure.
+template <class GoThrough>
+void until_hit(const int& hits, const GoThrough& go_through) {
+  constexpr int kMostTimes = 10;
+  for (int times = 0; times < kMostTimes && hits == 0; ++times) {
+    for (const Arrival arrival : {Arrival::early, Arrival::late}) {
+      if (::testing::Test::HasFailure()) return;
+      go_through(arrival);
+    }
+  }
+}
 
 }  // namespace syncopate::testing

@@ -59,7 +59,7 @@ TEST_P(GroupEveryStep, TheOthersFinishWithTheRightMeans) {
   const GroupWorld& world = kWorlds[index];
   int struck = 0;
   int number = 0;
-  for (const Arrival arrival : {Arrival::early, Arrival::late}) {
+  until_hit(struck, [&](Arrival arrival) {
     for (const int occurrence : occurrences(step, signal)) {
       const Blow blow{.step = step,
                       .occurrence = occurrence,
@@ -69,7 +69,7 @@ TEST_P(GroupEveryStep, TheOthersFinishWithTheRightMeans) {
       struck += survive(world, blow).struck ? 1 : 0;
       if (HasFailure()) return;
     }
-  }
+  });
   if (world.nobody_waits && step == Step::park) return;  // Nobody has to sleep.
   EXPECT_GT(struck, 0) << "no rank ever comes to this step: the case tests nothing";
 }
@@ -80,7 +80,7 @@ class GroupRetry : public ::testing::TestWithParam<Case> {};
 TEST_P(GroupRetry, TheThirdFinishesWithTheRightMeans) {
   const auto [signal, index, step] = GetParam();
   int retried = 0;
-  for (const Arrival arrival : {Arrival::early, Arrival::late}) {
+  until_hit(retried, [&](Arrival arrival) {
     for (const int occurrence : {1, 3}) {
       const Struck result = survive(kWorlds[index], {.step = step,
                                                      .occurrence = occurrence,
@@ -88,8 +88,9 @@ TEST_P(GroupRetry, TheThirdFinishesWithTheRightMeans) {
                                                      .arrival = arrival,
                                                      .at_retry = signal});
       retried += result.retried ? 1 : 0;
+      if (HasFailure()) return;
     }
-  }
+  });
   EXPECT_GT(retried, 0) << "nobody gave up on a chunk: the case tests nothing";
 }
 

@@ -20,8 +20,6 @@ constexpr Step kSteps[] = {
     Step::decide, Step::claim, Step::reduce,  Step::done,    Step::publish, Step::advance,
     Step::wake,   Step::park,  Step::release, Step::join,    Step::agree};
 
-constexpr int kMostTimes = 10;
-
 std::vector<int> occurrences(Step step, int signal) {
   switch (step) {
     case Step::join:
@@ -52,7 +50,7 @@ TEST_P(EveryStep, TheOthersFinishWithTheRightSums) {
   const auto [signal, trigger, step] = GetParam();
   int struck = 0;
   int number = 0;
-  const auto go_through = [&](Arrival arrival) {
+  until_hit(struck, [&](Arrival arrival) {
     for (const int occurrence : occurrences(step, signal)) {
       const Strike strike{.blow = {.step = step,
                                    .occurrence = occurrence,
@@ -66,12 +64,7 @@ TEST_P(EveryStep, TheOthersFinishWithTheRightSums) {
       struck += survive(strike).struck ? 1 : 0;
       if (HasFailure()) return;
     }
-  };
-  // Who publishes a round is up to the operating system: go on until a victim came to the step.
-  for (int times = 0; times < kMostTimes && struck == 0 && !HasFailure(); ++times) {
-    go_through(Arrival::early);
-    go_through(Arrival::late);
-  }
+  });
   EXPECT_GT(struck, 0) << "no rank ever comes to this step: the case tests nothing";
 }
 
@@ -93,7 +86,7 @@ class Retry : public ::testing::TestWithParam<Case> {};
 TEST_P(Retry, TheThirdFinishesWithTheRightSums) {
   const auto [signal, trigger, step] = GetParam();
   int retried = 0;
-  for (const Arrival arrival : {Arrival::early, Arrival::late}) {
+  until_hit(retried, [&](Arrival arrival) {
     for (const int occurrence : {1, 2, 5}) {
       const Struck result = survive({.blow = {.step = step,
                                               .occurrence = occurrence,
@@ -102,8 +95,9 @@ TEST_P(Retry, TheThirdFinishesWithTheRightSums) {
                                               .at_retry = signal},
                                      .trigger = Trigger::parse(trigger)});
       retried += result.retried ? 1 : 0;
+      if (HasFailure()) return;
     }
-  }
+  });
   EXPECT_GT(retried, 0) << "nobody gave up on a chunk: the case tests nothing";
 }
 
