@@ -54,7 +54,8 @@ format: developer ## Format all sources in place.
 .PHONY: check
 check: developer ## Check the format, and run clang-tidy over src.
 	clang-format --dry-run -Werror $(SOURCES)
-	cmake --preset release -B build/check -D CMAKE_DISABLE_FIND_PACKAGE_Torch=ON
+	cmake --preset release -B build/check -D CMAKE_DISABLE_FIND_PACKAGE_Torch=ON \
+	  -D CMAKE_UNITY_BUILD=OFF
 	run-clang-tidy -quiet -p build/check '^$(CURDIR)/src/'
 
 .PHONY: sanitize

@@ -15,8 +15,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/syncopate
 
 if(TARGET syncopate_cli)
   file(RELATIVE_PATH bin_to_lib /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
-  set_target_properties(syncopate_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-  install(TARGETS syncopate_cli)
+  set_target_properties(syncopate_cli syncopate_bench_cli
+                        PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+  install(TARGETS syncopate_cli syncopate_bench_cli)
 endif()
 
 # What libsyncopate loads under mpirun or srun (src/fabric/plugin.h).

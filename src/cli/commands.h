@@ -14,10 +14,4 @@ void add_run(CLI::App& program, const std::vector<std::string>& command, int& ex
 /// The strategies there are, with their parameters.
 void add_strategies(CLI::App& program);
 
-/// What collectives cost, beside MPI and Gloo.
-void add_bench(CLI::App& program, int& exit_code);
-
-/// A short tour of partial collectives: what `make demo` runs.
-void add_tour(CLI::App& program, int& exit_code);
-
 }  // namespace syncopate::cli

@@ -1,5 +1,5 @@
-// The `syncopate` program. What needs libtorch is another program beside it, so that nothing else
-// has to load it.
+// The `syncopate` program. Training and measuring are programs beside it, so that what starts ranks
+// is small and does not load libtorch.
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,29 +18,40 @@ namespace {
 
 using namespace syncopate;
 
-constexpr const char* kTrainingProgram = "syncopate-train";
-struct TrainingCommand {
+/// A program beside this one, and what it takes to have it.
+struct Program {
+  const char* name;
+  const char* lack;
+  const char* remedy;
+};
+constexpr Program kTraining = {"syncopate-train",
+                               "this syncopate was built without libtorch, which training needs",
+                               "Install libtorch-dev and build it again"};
+constexpr Program kBenchmarks = {"syncopate-bench", "syncopate-bench is not beside this program",
+                                 "Install or build all of syncopate"};
+
+struct Command {
   const char* name;
   const char* summary;
+  const Program& program;
 };
-constexpr std::array kTrainingCommands = {
-    TrainingCommand{"train", "Train a workload with a strategy"},
-    TrainingCommand{"compare", "Strategies side by side on the same work"},
-    TrainingCommand{"workloads", "List what can be trained"}};
+constexpr std::array kElsewhere = {
+    Command{"train", "Train a workload with a strategy", kTraining},
+    Command{"compare", "Strategies side by side on the same work", kTraining},
+    Command{"workloads", "List what can be trained", kTraining},
+    Command{"bench", "Measure the collectives, against MPI and Gloo if you like", kBenchmarks},
+    Command{"tour", "Partial collectives in a minute, with late ranks", kBenchmarks}};
 
-bool is_training(std::string_view command) {
-  return std::ranges::any_of(kTrainingCommands, [&](auto& one) { return command == one.name; });
+bool is_elsewhere(std::string_view command) {
+  return std::ranges::any_of(kElsewhere, [&](auto& one) { return command == one.name; });
 }
 
-void add_training(CLI::App& program, char** arguments) {
-  for (const auto& [name, summary] : kTrainingCommands) {
-    program.add_subcommand(name, summary)->prefix_command()->callback([arguments] {
-      const auto beside =
-          std::filesystem::read_symlink("/proc/self/exe").parent_path() / kTrainingProgram;
-      ::execv(beside.c_str(), arguments);
-      throw Error(ErrorCode::environment,
-                  "this syncopate was built without libtorch, which training needs",
-                  "Install libtorch-dev and build it again");
+void add_elsewhere(CLI::App& app, char** arguments) {
+  for (const auto& [name, summary, program] : kElsewhere) {
+    app.add_subcommand(name, summary)->prefix_command()->callback([&program, arguments] {
+      const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+      ::execv((folder / program.name).c_str(), arguments);
+      throw Error(ErrorCode::environment, program.lack, program.remedy);
     });
   }
 }
@@ -54,15 +65,13 @@ int main(int count, char** arguments) {
   const std::string_view name = count > 1 ? arguments[1] : "";
   if (name == "run") {
     mark = std::find_if(arguments, end, [](std::string_view text) { return text == "--"; });
-  } else if (is_training(name)) {
+  } else if (is_elsewhere(name)) {
     mark = arguments + 2;
   }
   const std::vector<std::string> command(std::min(mark + 1, end), end);
   return cli::run_program(int(mark - arguments), arguments, [&](CLI::App& program, int& exit_code) {
     cli::add_run(program, command, exit_code);
-    add_training(program, arguments);
     cli::add_strategies(program);
-    cli::add_bench(program, exit_code);
-    cli::add_tour(program, exit_code);
+    add_elsewhere(program, arguments);
   });
 }

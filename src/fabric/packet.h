@@ -16,8 +16,9 @@ class Packer {
   template <typename T>
   Packer& put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), bytes, bytes + sizeof(T));
+    const std::size_t place = bytes_.size();
+    bytes_.resize(place + sizeof(T));
+    std::memcpy(bytes_.data() + place, &value, sizeof(T));
     return *this;
   }
   Packer& put_bytes(std::span<const std::byte> bytes) {

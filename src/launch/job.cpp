@@ -21,7 +21,6 @@ constexpr auto kLeftoverPatience = std::chrono::milliseconds(500);
 constexpr auto kKillPatience = std::chrono::seconds(10);
 
 constexpr int kTimeoutCode = 124;
-constexpr int kSignalCode = 128;
 
 std::chrono::nanoseconds from_seconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

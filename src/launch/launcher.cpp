@@ -13,8 +13,6 @@ namespace syncopate::launch {
 
 namespace {
 
-constexpr int kSignalCode = 128;
-
 void check_seconds(const char* name, double seconds, bool zero_allowed) {
   if (seconds > 0 && seconds <= kMostSeconds) return;
   if (zero_allowed && seconds == 0) return;

@@ -11,6 +11,8 @@ namespace syncopate::launch {
 
 inline constexpr int kMostRanks = 1024;
 inline constexpr double kMostSeconds = 1e9;
+/// An exit code above this is the number of a signal, as shells have it.
+inline constexpr int kSignalCode = 128;
 
 /// What becomes of the ranks' standard output and standard error.
 enum class Output {

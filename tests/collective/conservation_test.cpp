@@ -12,7 +12,7 @@ TEST_P(Conservation, EveryDepositIsInExactlyOneRound) {
   training.options.trigger = trigger();
   training.elements = 2 * ranks() + 5;
   // Rounds across machines take their time.
-  training.steps = (on_several_boards(crew_of_this_program()) ? 500 : 1500) / kThrift;
+  training.steps = (on_several_boards(crew_of_this_program()) ? 500 : 1500) / thrift();
   training.away = 3;
   training.seed = ranks();
   train(training);
@@ -22,7 +22,7 @@ TEST_P(Conservation, WeightedDepositsCountWithTheirWeight) {
   Training training;
   training.options.trigger = trigger();
   training.elements = ranks() + 1;
-  training.steps = 100 / kThrift;
+  training.steps = 100 / thrift();
   training.weighted = true;
   train(training);
 }
@@ -31,7 +31,7 @@ TEST_P(Conservation, WhatARankLeavesBehindIsTakenByTheOthers) {
   Training training;
   training.options.trigger = trigger();
   training.elements = ranks() + 1;
-  training.steps = 100 / kThrift;
+  training.steps = 100 / thrift();
   training.leaver = ranks() / 2;
   train(training);
 }
@@ -43,7 +43,7 @@ TEST_P(Conservation, GraceChangesWhenARoundStartsAndNothingElse) {
     training.options.trigger = trigger();
     training.options.grace = Grace::parse(grace);
     training.elements = ranks() + 1;
-    training.steps = 100 / kThrift;
+    training.steps = 100 / thrift();
     train(training);
   }
 }
@@ -55,7 +55,7 @@ TEST_P(Conservation, ADroppedDepositIsInNoRoundAndTheOthersAreInOne) {
     training.options.trigger = trigger();
     training.options.late = drop_older_than(age);
     training.elements = ranks() + 1;
-    training.steps = 100 / kThrift;
+    training.steps = 100 / thrift();
     training.straggler = ranks() - 1;
     training.away = 3;
     train(training);

@@ -20,7 +20,7 @@ class GroupSums : public ::testing::TestWithParam<std::tuple<Crew, int, const ch
     GroupTraining training;
     training.options.trigger = Trigger::parse(std::get<2>(GetParam()));
     training.elements = 2 * ranks() + 5;
-    training.steps = (ranks() > 8 ? 24 : 60) / (kThrift > 1 ? 3 : 1);
+    training.steps = (ranks() > 8 ? 24 : 60) / (thrift() > 1 ? 3 : 1);
     return training;
   }
 

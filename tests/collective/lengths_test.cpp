@@ -20,11 +20,11 @@ class Lengths : public ::testing::TestWithParam<std::tuple<DataType, int>> {};
 template <typename T>
 void train_at_all_lengths(int ranks) {
   for (const Length& length : kLengths) {
-    if (length.elements > 10000 && kThrift > 1 && ranks > 3) continue;
+    if (length.elements > 10000 && thrift() > 1 && ranks > 3) continue;
     const auto number = &length - kLengths;
     for (const char* trigger : kTriggers) {
       // Each length with one of them, where that takes its time.
-      if (kThrift > 1 && trigger != kTriggers[number % 4]) continue;
+      if (thrift() > 1 && trigger != kTriggers[number % 4]) continue;
       SCOPED_TRACE(std::to_string(length.elements) + " elements, " + trigger);
       Training training;
       training.options.trigger = trigger_named(trigger, ranks);

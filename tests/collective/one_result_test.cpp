@@ -48,7 +48,7 @@ struct Models {
 
 TEST_P(OneResult, EveryReplicaEndsWithTheSameModel) {
   constexpr std::size_t kElements = 33;
-  const int steps = 200 / kThrift;
+  const int steps = 200 / thrift();
   Common<Models> models;
   run(crew(), ranks(), [&](World& world) {
     PartialAllreduce<float> rounds(world, kElements, {.trigger = trigger(), .window = 4});

@@ -14,7 +14,7 @@ TEST_P(BoundedStaleness, NoContributionIsOlderThanTheWindow) {
     training.options.trigger = trigger();
     training.options.window = window;
     training.elements = ranks() + 1;
-    training.steps = 100 / kThrift;
+    training.steps = 100 / thrift();
     training.straggler = 0;
     train(training);  // The audit looks at the staleness in every receipt.
   }

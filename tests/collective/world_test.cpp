@@ -20,7 +20,7 @@ struct Counter {
 };
 
 TEST_P(Worlds, NobodyPassesABarrierBeforeAllHaveCome) {
-  const int turns = 200 / kThrift;
+  const int turns = 200 / thrift();
   Common<Counter> counter;
   run_ranks([&](World& world) {
     std::mt19937_64 random(world.rank());
@@ -82,7 +82,7 @@ TEST_P(Worlds, AnAllreduceSumsOverAll) {
   run_ranks([](World& world) {
     Allreduce<double> sum(world, 3);
     Allreduce<float> mean(world, 2, {.scale = Scale::ranks});
-    for (int step = 0; step < 50 / kThrift; ++step) {
+    for (int step = 0; step < 50 / thrift(); ++step) {
       for (int e = 0; e < 3; ++e) sum.slot()[e] = world.rank() + step * e;
       const double ranks = world.size();
       const auto done = sum.exchange();

@@ -40,11 +40,8 @@ inline bool on_several_boards(Crew crew) { return crew == Crew::machines || crew
 /// One, powers of two and not, primes, and more than any machine of ours has cores.
 inline constexpr std::array kRankCounts = {1, 2, 3, 5, 6, 7, 8, 13, 32};
 
-/// A sanitizer makes everything ten times slower; a tenth of the rounds shows it as much. So do
-/// more processes and agents than cores, as mpirun starts them.
-#if defined(SYNCOPATE_TEST_THRIFT)
-inline constexpr int kThrift = SYNCOPATE_TEST_THRIFT;
-#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+/// A sanitizer makes everything ten times slower; a tenth of the rounds shows it as much.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr int kThrift = 10;
 #else
 inline constexpr int kThrift = 1;

@@ -50,6 +50,9 @@ class Promise : public ::testing::TestWithParam<std::tuple<Crew, int, const char
 /// own, because a program that has made threads must not fork.
 Crew crew_of_this_program();
 
+/// More processes and agents than cores, as mpirun starts them, are as slow as a sanitizer.
+inline int thrift() { return crew_of_this_program() == Crew::mpirun ? 10 : kThrift; }
+
 /// These numbers of ranks, or the only one that there is.
 inline std::vector<int> rank_counts(std::vector<int> wanted) {
   if (crew_of_this_program() == Crew::mpirun) return {mpirun_ranks()};

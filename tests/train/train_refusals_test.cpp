@@ -83,8 +83,8 @@ TEST(Refusal, APlaceThatCannotBeWritten) {
 
 TEST(Refusal, ACommandThatIsNotThereListsThoseThatAre) {
   expect_one_sentence(run({SYNCOPATE_CLI_PATH, "foo"}),
-                      "there is no command 'foo'. Use one of: run, train, compare, workloads, "
-                      "strategies, bench, tour.");
+                      "there is no command 'foo'. Use one of: run, strategies, train, compare, "
+                      "workloads, bench, tour.");
 }
 
 TEST(Refusal, ResumingWhatIsNoRun) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kPerFile = 10000;
 constexpr int kTrainFiles = 5;
 
-const Remedy& remedy() {
+const Remedy& cifar_remedy() {
   static const Remedy words{
       "Download the binary version (cifar-10-binary.tar.gz) from "
       "https://www.cs.toronto.edu/~kriz/cifar.html, unpack it, and name its folder with --data",
@@ -22,19 +22,19 @@ const Remedy& remedy() {
 
 /// Each record is a label and the picture.
 void append(Images& images, const std::filesystem::path& path) {
-  const std::vector<std::uint8_t> bytes = read_file(path, remedy());
+  const std::vector<std::uint8_t> bytes = read_file(path, cifar_remedy());
   const std::size_t record = 1 + images.bytes_each();
   if (bytes.size() != kPerFile * record) {
     refuse(fmt::format("{} has {} bytes, where {} images of CIFAR-10 need {}", path.string(),
                        bytes.size(), kPerFile, kPerFile * record),
-           remedy().wrong);
+           cifar_remedy().wrong);
   }
   for (std::size_t i = 0; i < kPerFile; ++i) {
     const auto at = bytes.begin() + std::ptrdiff_t(i * record);
     if (*at >= kImageClasses) {
       refuse(fmt::format("{}: label {} is {}, where 0 to {} are allowed", path.string(), i, *at,
                          kImageClasses - 1),
-             remedy().wrong);
+             cifar_remedy().wrong);
     }
     images.labels.push_back(*at);
     images.pixels.insert(images.pixels.end(), at + 1, at + std::ptrdiff_t(record));

@@ -13,7 +13,7 @@ constexpr std::uint32_t kImages = 0x803;
 constexpr std::uint32_t kLabels = 0x801;
 constexpr std::size_t kWord = 4;
 
-const Remedy& remedy() {
+const Remedy& idx_remedy() {
   static const Remedy words{
       "Run `make data` to fetch the data sets, or name the folder that holds them with --data",
       "Run `make data` to fetch it again"};
@@ -29,31 +29,31 @@ std::uint32_t word(std::span<const std::uint8_t> bytes, std::size_t number) {
 /// Reads a file of the given kind, checks it against its own header and cuts the header off.
 std::vector<std::uint8_t> read(const std::filesystem::path& path, std::uint32_t magic,
                                std::size_t words, std::size_t each) {
-  std::vector<std::uint8_t> bytes = read_file(path, remedy());
+  std::vector<std::uint8_t> bytes = read_file(path, idx_remedy());
   const std::size_t header = words * kWord;
   if (bytes.size() < header) {
     refuse(fmt::format("{} has {} bytes, where its header alone has {}", path.string(),
                        bytes.size(), header),
-           remedy().wrong);
+           idx_remedy().wrong);
   }
   if (const std::uint32_t found = word(bytes, 0); found != magic) {
     refuse(fmt::format("{} begins with {:#06x}, where a file of its kind begins with {:#06x}",
                        path.string(), found, magic),
-           remedy().wrong);
+           idx_remedy().wrong);
   }
   for (std::size_t side = 2; side < words; ++side) {
     if (const std::uint32_t found = word(bytes, side); found != Images{}.side) {
       refuse(fmt::format("{} has images with a side of {}, where {} is due", path.string(), found,
                          Images{}.side),
-             remedy().wrong);
+             idx_remedy().wrong);
     }
   }
   const std::size_t count = word(bytes, 1);
-  if (count == 0) refuse(fmt::format("{} is empty", path.string()), remedy().wrong);
+  if (count == 0) refuse(fmt::format("{} is empty", path.string()), idx_remedy().wrong);
   if (const std::size_t due = header + count * each; bytes.size() != due) {
     refuse(fmt::format("{} has {} bytes, where its {} entries need {}", path.string(), bytes.size(),
                        count, due),
-           remedy().wrong);
+           idx_remedy().wrong);
   }
   bytes.erase(bytes.begin(), bytes.begin() + std::ptrdiff_t(header));
   return bytes;
@@ -72,13 +72,13 @@ Images read_idx(const std::filesystem::path& folder, const std::string& part) {
       pictures != images.labels.size()) {
     refuse(fmt::format("{} has {} labels for {} images", labels_path.string(), images.labels.size(),
                        pictures),
-           remedy().wrong);
+           idx_remedy().wrong);
   }
   for (std::size_t i = 0; i < images.labels.size(); ++i) {
     if (images.labels[i] >= kImageClasses) {
       refuse(fmt::format("{}: label {} is {}, where 0 to {} are allowed", labels_path.string(), i,
                          images.labels[i], kImageClasses - 1),
-             remedy().wrong);
+             idx_remedy().wrong);
     }
   }
   return images;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/bench/commands.h"
 #include "cli/bench/side.h"
-#include "cli/commands.h"
 #include "cli/console/arguments.h"
 #include "cli/console/progress.h"
 #include "cli/console/table.h"

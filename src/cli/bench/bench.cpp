@@ -10,13 +10,13 @@
 #include <optional>
 
 #include "cli/bench/activation_report.h"
+#include "cli/bench/commands.h"
 #include "cli/bench/compare.h"
 #include "cli/bench/idle_report.h"
 #include "cli/bench/rank.h"
 #include "cli/bench/report.h"
 #include "cli/bench/request.h"
 #include "cli/bench/tax_report.h"
-#include "cli/commands.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/program.h"
