@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -43,12 +44,21 @@ class TorchLearner : public Learner {
   void flush_gradient() override;
   void step(std::span<const float> gradient, double mass) override;
   void anticipate(double mass) override;
+  /// SGD with momentum, Adam and AdamW.
+  bool has_momentum() const override;
 
   void write_weights(std::span<const float> weights);
   /// Sets the gradient to zero, where it is to be written.
   void zero_gradient();
   /// The model computes at its own weights again, not at those that were anticipated.
   void settle();
+  /// What anticipated weights go by, for a checkpoint; nothing before any were anticipated.
+  struct Heading {
+    std::vector<float> before;  ///< The weights before the last step.
+    double mass = 1;            ///< Of that step.
+  };
+  std::optional<Heading> heading() const;
+  void set_heading(const Heading& heading);
   /// The optimiser's learning rates from here on: `factor` times those it was made with.
   void set_rate(double factor);
 

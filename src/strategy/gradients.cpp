@@ -9,10 +9,22 @@
 namespace syncopate::strategy {
 namespace {
 
+/// Further, and gradients are those of another model.
+constexpr double kFarthest = 20;
 /// How much the newest observation counts in the running mean of the lag.
 constexpr double kNewest = 0.2;
 
 }  // namespace
+
+ParameterDescription ahead_parameter(const char* standard) {
+  return {.name = "ahead",
+          .standard = standard,
+          .meaning =
+              "steps like the last one that gradients are computed further ahead: momentum "
+              "goes on that way (Nesterov's has about 1)"};
+}
+
+double read_ahead(const Values& values) { return values.number("ahead", 0, kFarthest); }
 
 std::vector<ParameterDescription> with_gradient_parameters(std::vector<ParameterDescription> own) {
   const std::vector<ParameterDescription> common = {
@@ -23,6 +35,7 @@ std::vector<ParameterDescription> with_gradient_parameters(std::vector<Parameter
       {.name = "anticipate",
        .standard = "on",
        .meaning = "compute gradients at the weights that are expected when they are taken"},
+      ahead_parameter("2"),
       {.name = "momentum-by-mass",
        .standard = "on",
        .meaning = "let momentum decay by the share of the ranks' gradients that a round holds "
@@ -39,6 +52,7 @@ GradientOptions read_gradient_options(const Values& values) {
   return {.rounds = {.grace = values.grace("grace"),
                      .window = values.whole("window", 1, detail::kLargestWindow)},
           .anticipate = values.on("anticipate"),
+          .ahead = values.on("anticipate") ? read_ahead(values) : 0,
           .momentum_by_mass = values.on("momentum-by-mass")};
 }
 
@@ -53,10 +67,11 @@ Gradients::Gradients(const Training& training, const GradientOptions& options)
       sums_(training.notes),
       counts_(training.learner.size() + training.notes) {
   notes_.resize(training.notes);
+  if (!learner_.has_momentum()) options_.ahead = 0;
 }
 
 void Gradients::begin_step() {
-  if (options_.anticipate) learner_.anticipate(lag_);
+  if (options_.anticipate || options_.ahead > 0) learner_.anticipate(lag_ + options_.ahead);
   learner_.write_gradient_to(rounds_.slot());
 }
 

@@ -17,9 +17,14 @@ namespace syncopate::strategy {
 struct GradientOptions {
   PartialOptions rounds;
   bool anticipate = false;
+  double ahead = 0;  ///< Steps that gradients are computed ahead, beside those anticipated.
   bool momentum_by_mass = false;
 };
 
+/// For strategies that compute gradients ahead, with this many steps unless the user says
+/// otherwise.
+ParameterDescription ahead_parameter(const char* standard);
+double read_ahead(const Values& values);
 /// The parameters that every relaxed gradient strategy has: its own first, then these.
 std::vector<ParameterDescription> with_gradient_parameters(std::vector<ParameterDescription> own);
 /// Their values; the trigger, the late policy and the scale are left to the strategy.

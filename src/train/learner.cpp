@@ -198,6 +198,31 @@ void TorchLearner::anticipate(double mass) {
   compute_at(ahead_);
 }
 
+bool TorchLearner::has_momentum() const {
+  if (dynamic_cast<torch::optim::SGD*>(&optimizer_) != nullptr) {
+    const auto& options = optimizer_.param_groups().front().options();
+    return static_cast<const torch::optim::SGDOptions&>(options).momentum() > 0;
+  }
+  return dynamic_cast<torch::optim::Adam*>(&optimizer_) != nullptr ||
+         dynamic_cast<torch::optim::AdamW*>(&optimizer_) != nullptr;
+}
+
+std::optional<TorchLearner::Heading> TorchLearner::heading() const {
+  if (!before_.defined()) return std::nullopt;
+  const torch::NoGradGuard no_grad;
+  Heading heading{.before = std::vector<float>(size_), .mass = stepped_mass_};
+  blob(heading.before.data()).copy_(before_);
+  return heading;
+}
+
+void TorchLearner::set_heading(const Heading& heading) {
+  const torch::NoGradGuard no_grad;
+  before_ = weights_.clone();
+  ahead_ = torch::empty_like(weights_);
+  before_.copy_(blob(const_cast<float*>(heading.before.data())));
+  stepped_mass_ = heading.mass;
+}
+
 void TorchLearner::set_rate(double factor) {
   if (factor == rate_) return;
   rate_ = factor;

@@ -105,7 +105,13 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
                                               .samples = task_->train_samples(),
                                               .batch = config.batch,
                                               .seed = config.seed});
-  if (snapshot) strategy_->load(snapshot->strategy);
+  if (snapshot) {
+    strategy_->load(snapshot->strategy);
+    const auto before = snapshot->strategy.vectors.find("before");
+    if (before != snapshot->strategy.vectors.end()) {
+      pupil_->set_heading({before->second, snapshot->strategy.numbers.at("stepped mass")});
+    }
+  }
 }
 
 Trainer::~Trainer() = default;
@@ -294,6 +300,10 @@ void Trainer::save() {
   const auto carried = snapshot.strategy.vectors.find("carried");
   if (carried != snapshot.strategy.vectors.end()) carried->second[pupil_->size() + kStop] = 0;
   pupil_->read_weights(snapshot.weights);
+  if (auto heading = pupil_->heading()) {
+    snapshot.strategy.vectors["before"] = std::move(heading->before);
+    snapshot.strategy.numbers["stepped mass"] = heading->mass;
+  }
   evaluator_.average_statistics();
   for (const torch::Tensor& buffer : task_->model().buffers()) {
     snapshot.statistics.push_back(buffer.to(torch::kCPU));

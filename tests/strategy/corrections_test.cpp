@@ -89,8 +89,8 @@ TEST(Anticipate, ExpectsTheMassThatIsSteppedBeforeTheGradientsAreTakenOnAverage)
     Play play(one_slow_rank(kFast, 40));
     with_ranks(2, [&](World& world) {
       VectorLearner learner(Vector(3));
-      const auto made =
-          make_strategy("eager-solo:grace=off" + rule, {.world = world, .learner = learner});
+      const auto made = make_strategy("eager-solo:grace=off:ahead=0" + rule,
+                                      {.world = world, .learner = learner});
       play.take_part(world.rank(), [&] { take_step(*made, learner, write_ones); });
       EXPECT_EQ(learner.anticipated.front(), 0);
       EXPECT_NEAR(learner.anticipated.back(), world.rank() == 0 ? 0 : mass, 0.01);
@@ -108,7 +108,8 @@ TEST(Anticipate, CountsEachOfSeveralGradientsThatARoundTakes) {
   Play play(script);
   with_ranks(2, [&](World& world) {
     VectorLearner learner(Vector(3));
-    const auto made = make_strategy("eager-solo:grace=off", {.world = world, .learner = learner});
+    const auto made =
+        make_strategy("eager-solo:grace=off:ahead=0", {.world = world, .learner = learner});
     play.take_part(world.rank(), [&] { take_step(*made, learner, write_ones); });
     if (world.rank() == 1) {
       EXPECT_NEAR(learner.anticipated.back(), (2 + 0) / 2.0 * 0.5, 0.2);
@@ -121,12 +122,31 @@ TEST(Anticipate, ExpectsNoMoreThanTheWindow) {
   Play play(one_slow_rank(3, 60));
   with_ranks(2, [&](World& world) {
     VectorLearner learner(Vector(3));
-    const auto made =
-        make_strategy("eager-solo:grace=off:window=3", {.world = world, .learner = learner});
+    const auto made = make_strategy("eager-solo:grace=off:ahead=0:window=3",
+                                    {.world = world, .learner = learner});
     play.take_part(world.rank(), [&] { take_step(*made, learner, write_ones); });
     EXPECT_LE(learner.anticipated.back(), 3);
     made->finish();
   });
+}
+
+TEST(Anticipate, GoesAsManyStepsFurtherAsAskedWhereThereIsMomentum) {
+  for (const auto& [strategy, ahead] : {std::pair<const char*, double>{"eager-solo:grace=off", 2},
+                                        {"eager-solo:grace=off:ahead=3.5", 3.5},
+                                        {"sync:ahead=1.5", 1.5}}) {
+    with_ranks(1, [&](World& world) {
+      for (const float momentum : {0.9F, 0.0F}) {
+        VectorLearner learner(Vector(3), {.rate = 0.1F, .momentum = momentum});
+        const auto made = make_strategy(strategy, {.world = world, .learner = learner});
+        for (int i = 0; i < 3; ++i) take_step(*made, learner, write_ones);
+        made->finish();
+        // Without momentum the last step says nothing of the next.
+        std::erase(learner.anticipated, 0);
+        EXPECT_EQ(learner.anticipated, std::vector<double>(momentum > 0 ? 3 : 0, ahead))
+            << strategy;
+      }
+    });
+  }
 }
 
 TEST(Anticipate, ComputesAheadAlongTheLastStepAndLeavesTheWeightsExact) {

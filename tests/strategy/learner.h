@@ -71,6 +71,8 @@ class VectorLearner : public Learner {
     computing_ahead_ = true;
   }
 
+  bool has_momentum() const override { return rule_.momentum > 0; }
+
   void exchanged(const Exchange& exchange) override {
     told.push_back({exchange, Vector(exchange.notes.begin(), exchange.notes.end())});
     told.back().exchange.notes = {};

@@ -66,12 +66,11 @@ TEST(Specification, AWrongNameGetsTheListOfNames) {
 }
 
 TEST(Specification, AValueTooManyGetsTheForm) {
-  expect_refused_with("sync:3", {"has a value too many: '3'", "Write it as sync"});
+  expect_refused_with("sync:3", {"has a value too many: '3'", "Write it as sync[:ahead=…]"});
   expect_refused_with("sync:", {"has a value too many: ''"});
-  expect_refused_with("eager-solo:4",
-                      {"the strategy 'eager-solo:4' has a value too many: '4'",
-                       "Write it as eager-solo[:grace=…][:anticipate=…][:momentum-by-mass=…]"
-                       "[:window=…]"});
+  expect_refused_with("eager-solo:4", {"the strategy 'eager-solo:4' has a value too many: '4'",
+                                       "Write it as eager-solo[:grace=…][:anticipate=…][:ahead=…]"
+                                       "[:momentum-by-mass=…][:window=…]"});
   expect_refused_with("eager-quorum:4:5",
                       {"has a value too many: '5'", "eager-quorum:K[:grace=…]"});
   expect_refused_with("wagma:4:10:3", {"has a value too many: '3'", "wagma[:S][:TAU][:grace=…]"});
@@ -79,8 +78,9 @@ TEST(Specification, AValueTooManyGetsTheForm) {
 }
 
 TEST(Specification, AnUnknownKeyGetsTheForm) {
-  expect_refused_with("sync:window=3", {"has no parameter 'window'", "Write it as sync"});
-  expect_refused_with("eager-solo:windows=3", {"has no parameter 'windows'", "[:window=…]"});
+  expect_refused_with("sync:window=3", {"has no parameter 'window'", "Write it as sync[:ahead=…]"});
+  expect_refused_with("eager-solo:windows=3",
+                      {"has no parameter 'windows'", "[:momentum-by-mass=…][:window=…]"});
   expect_refused_with("m-sync:3:grace=off", {"has no parameter 'grace'", "m-sync:M[:window=…]"});
   expect_refused_with("local:=3", {"has no parameter ''", "local[:H]"});
   expect_refused_with("local:h=3", {"has no parameter 'h'"});
@@ -171,9 +171,9 @@ TEST(Strategies, AreAllThereWithTheirParametersAndDefaults) {
               parameter.standard;
     }
   }
-  const std::string eager = "grace=auto anticipate=on momentum-by-mass=on window=8";
+  const std::string eager = "grace=auto anticipate=on ahead=2 momentum-by-mass=on window=8";
   EXPECT_EQ(forms, (std::map<std::string, std::string>{
-                       {"sync", ""},
+                       {"sync", "ahead=0"},
                        {"eager-solo", eager},
                        {"eager-majority", eager},
                        {"eager-quorum", "K!= " + eager},

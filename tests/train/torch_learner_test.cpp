@@ -116,6 +116,40 @@ TEST(TorchLearner, AnticipatesByWhatTheLastStepChangedAndSettlesToTheBit) {
   EXPECT_EQ(values(weights), stepped);
 }
 
+TEST(TorchLearner, AnticipatesTheSameToTheBitWithTheHeadingOfAnother) {
+  const torch::Tensor first = parameter({1, 2}), second = parameter({1, 2});
+  torch::optim::SGD optimizer({first}, torch::optim::SGDOptions(0.1).momentum(0.9));
+  torch::optim::SGD other({second}, torch::optim::SGDOptions(0.1).momentum(0.9));
+  TorchLearner learner(optimizer), heir(other);
+  EXPECT_FALSE(learner.heading());
+  learner.anticipate(1);
+  learner.step(Vector{1, -0.7F}, 0.375);
+  const auto heading = learner.heading();
+  ASSERT_TRUE(heading);
+  EXPECT_EQ(heading->before, Vector({1, 2}));
+  EXPECT_EQ(heading->mass, 0.375);
+  heir.write_weights(read(learner));
+  heir.set_heading(*heading);
+  learner.anticipate(2.5);
+  heir.anticipate(2.5);
+  EXPECT_EQ(values(second), values(first));
+  EXPECT_NE(values(second), read(heir));
+}
+
+TEST(TorchLearner, KnowsWhichOptimisersHaveMomentum) {
+  const torch::Tensor weights = parameter({1});
+  torch::optim::SGD plain({weights}, 0.1);
+  torch::optim::SGD heavy({weights}, torch::optim::SGDOptions(0.1).momentum(0.5));
+  torch::optim::Adam adam({weights});
+  torch::optim::AdamW adam_w({weights});
+  torch::optim::RMSprop rms({weights});
+  EXPECT_FALSE(TorchLearner(plain).has_momentum());
+  EXPECT_TRUE(TorchLearner(heavy).has_momentum());
+  EXPECT_TRUE(TorchLearner(adam).has_momentum());
+  EXPECT_TRUE(TorchLearner(adam_w).has_momentum());
+  EXPECT_FALSE(TorchLearner(rms).has_momentum());
+}
+
 TEST(TorchLearner, RateIsAFactorOfWhatTheOptimiserWasMadeWith) {
   const torch::Tensor first = parameter({1}), second = parameter({1});
   torch::optim::SGD optimizer({first, second}, 0.5);

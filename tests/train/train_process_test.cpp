@@ -61,9 +61,10 @@ TEST(TrainProgram, EveryRoundOfARelaxedRunIsInItsMetrics) {
   EXPECT_NEAR(mass[0] * 2 * 4, result.at("samples").get<double>(), 1e-6);
 }
 
-TEST(TrainProgram, SyncResumedIsBitIdenticalToSyncWithoutAPause) {
+void expect_resumed_as_without_a_pause(const std::string& strategy) {
   const TemporaryFolder whole, parts;
-  const Strings settings = {"-n", "2", "--momentum", "0.9", "--nesterov", "--until"};
+  const Strings settings = {"-n",         "2",   "-s",         strategy,
+                            "--momentum", "0.9", "--nesterov", "--until"};
   const auto until = [&](const char* end) {
     Strings all = settings;
     all.emplace_back(end);
@@ -83,6 +84,14 @@ TEST(TrainProgram, SyncResumedIsBitIdenticalToSyncWithoutAPause) {
   for (const char* name : {"loss", "rounds", "samples"}) {
     EXPECT_EQ(resumed.at(name), expected.at(name)) << name;
   }
+}
+
+TEST(TrainProgram, SyncResumedIsBitIdenticalToSyncWithoutAPause) {
+  expect_resumed_as_without_a_pause("sync");
+}
+
+TEST(TrainProgram, SoItIsWithGradientsComputedAhead) {
+  expect_resumed_as_without_a_pause("sync:ahead=2");
 }
 
 TEST(TrainProgram, AdamHasARateOfItsOwn) {
