@@ -63,8 +63,8 @@ class Learner {
   /// have been stepped: those there are, and what the last step() changed in proportion to its
   /// own mass. Until the next step().
   virtual void anticipate(double mass) = 0;
-  /// Whether a step goes on in the direction of those before it: then gradients can be computed
-  /// further ahead.
+  /// Whether steps go on in the direction of those before them by so much that gradients are
+  /// better computed further ahead.
   virtual bool has_momentum() const { return false; }
 
   /// Called after each exchange, when its result has been applied.

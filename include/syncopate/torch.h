@@ -44,7 +44,7 @@ class TorchLearner : public Learner {
   void flush_gradient() override;
   void step(std::span<const float> gradient, double mass) override;
   void anticipate(double mass) override;
-  /// SGD with momentum, Adam and AdamW.
+  /// SGD's alone.
   bool has_momentum() const override;
 
   void write_weights(std::span<const float> weights);
@@ -55,7 +55,7 @@ class TorchLearner : public Learner {
   /// What anticipated weights go by, for a checkpoint; nothing before any were anticipated.
   struct Heading {
     std::vector<float> before;  ///< The weights before the last step.
-    double mass = 1;            ///< Of that step.
+    double mass = 1;            ///< Of that step; with other optimisers than SGD a running mean.
   };
   std::optional<Heading> heading() const;
   void set_heading(const Heading& heading);

@@ -20,8 +20,9 @@ ParameterDescription ahead_parameter(const char* standard) {
   return {.name = "ahead",
           .standard = standard,
           .meaning =
-              "steps like the last one that gradients are computed further ahead: momentum "
-              "goes on that way (Nesterov's has about 1)"};
+              "steps like the last one that gradients are computed further ahead, for "
+              "momentum goes on that way: with several ranks and SGD with momentum, and "
+              "not with anticipate=off"};
 }
 
 double read_ahead(const Values& values) { return values.number("ahead", 0, kFarthest); }
@@ -49,10 +50,11 @@ std::vector<ParameterDescription> with_gradient_parameters(std::vector<Parameter
 }
 
 GradientOptions read_gradient_options(const Values& values) {
+  const double ahead = read_ahead(values);
   return {.rounds = {.grace = values.grace("grace"),
                      .window = values.whole("window", 1, detail::kLargestWindow)},
           .anticipate = values.on("anticipate"),
-          .ahead = values.on("anticipate") ? read_ahead(values) : 0,
+          .ahead = values.on("anticipate") ? ahead : 0,
           .momentum_by_mass = values.on("momentum-by-mass")};
 }
 
@@ -67,7 +69,8 @@ Gradients::Gradients(const Training& training, const GradientOptions& options)
       sums_(training.notes),
       counts_(training.learner.size() + training.notes) {
   notes_.resize(training.notes);
-  if (!learner_.has_momentum()) options_.ahead = 0;
+  // Alone it is the plain optimiser.
+  if (ranks_ == 1 || !learner_.has_momentum()) options_.ahead = 0;
 }
 
 void Gradients::begin_step() {

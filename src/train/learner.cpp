@@ -199,12 +199,9 @@ void TorchLearner::anticipate(double mass) {
 }
 
 bool TorchLearner::has_momentum() const {
-  if (dynamic_cast<torch::optim::SGD*>(&optimizer_) != nullptr) {
-    const auto& options = optimizer_.param_groups().front().options();
-    return static_cast<const torch::optim::SGDOptions&>(options).momentum() > 0;
-  }
-  return dynamic_cast<torch::optim::Adam*>(&optimizer_) != nullptr ||
-         dynamic_cast<torch::optim::AdamW*>(&optimizer_) != nullptr;
+  if (dynamic_cast<torch::optim::SGD*>(&optimizer_) == nullptr) return false;
+  const auto& options = optimizer_.param_groups().front().options();
+  return static_cast<const torch::optim::SGDOptions&>(options).momentum() > 0;
 }
 
 std::optional<TorchLearner::Heading> TorchLearner::heading() const {

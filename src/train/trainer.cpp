@@ -117,6 +117,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
 Trainer::~Trainer() = default;
 
 Result Trainer::run() {
+  pupil_->set_rate(course_.rate());
   world_.barrier();
   watch_.go();
   while (!course_.must_stop()) {
@@ -135,7 +136,6 @@ Result Trainer::run() {
 }
 
 void Trainer::step() {
-  pupil_->set_rate(course_.rate());
   std::vector<std::int64_t> samples =
       number_onwards(strategy_->choose(std::size_t(config_.batch)), std::uint64_t(sums_.steps),
                      task_->train_samples());
@@ -203,6 +203,9 @@ void Trainer::compute(const std::vector<std::int64_t>& samples) {
 
 void Trainer::exchanged(const Exchange& exchange) {
   course_.follow(exchange);
+  // Here, for a rank that was late applies several rounds in one step, each at the rate that the
+  // others had for it.
+  pupil_->set_rate(course_.rate());
   sums_.waiting += seconds(exchange.waited);
   ++sums_.exchanges;
   sums_.contributors += exchange.contributors;

@@ -120,6 +120,13 @@ TEST(Specification, AValueOutOfRangeGetsTheRange) {
                           {"biased-local: alpha is", "a number from 0 to 1"});
     }
   }
+  for (const char* value : {"-1", "21", "nan", "far"}) {
+    for (const char* strategy :
+         {"sync:ahead=", "eager-solo:ahead=", "eager-solo:anticipate=off:ahead="}) {
+      expect_refused_with(std::string(strategy) + value,
+                          {"ahead is '" + std::string(value) + "'", "a number from 0 to 20"});
+    }
+  }
   expect_refused_with("biased-local:sample-ratio=0.5", {"sample-ratio", "from 1 to 1000"});
   for (const char* key : {"eager-solo:anticipate", "eager-solo:momentum-by-mass", "wagma:rotate",
                           "biased-local:biased"}) {

@@ -45,6 +45,23 @@ TEST(Comparison, TargetIsWhatSyncEndedWith) {
   EXPECT_DOUBLE_EQ(*row(comparison, "eager-solo").target_share, 0.4);
 }
 
+TEST(Comparison, SyncIsSyncWithParametersToo) {
+  const Runs runs = {
+      {"sync:ahead=2", {run(10, 90)}}, {"eager-solo", {run(4, 90)}}, {"sync", {run(20, 91)}}};
+  const Comparison comparison = put_together(runs, std::nullopt, 85, false);
+  EXPECT_DOUBLE_EQ(comparison.target, 90);
+  EXPECT_DOUBLE_EQ(*row(comparison, "eager-solo").speedup, 2.5);
+}
+
+TEST(Comparison, TimesAreComparedWithThoseOfSyncUnderTheSameSeeds) {
+  // Of the second run's target the other falls short: its time of sync does not count.
+  const Runs runs = {{"sync", {run(10, 90), run(30, 95)}},
+                     {"eager-solo", {run(4, 90), run(5, 92)}}};
+  const Comparison comparison = put_together(runs, std::nullopt, 85, false);
+  EXPECT_EQ(row(comparison, "eager-solo").reached, 1);
+  EXPECT_DOUBLE_EQ(*row(comparison, "eager-solo").target_share, 0.4);
+}
+
 TEST(Comparison, TargetIsTheGivenOneIfThereIsAny) {
   const Runs runs = {{"sync", {run(10, 90)}}, {"eager-solo", {run(4, 90)}}};
   const Comparison comparison = put_together(runs, 80, 85, false);

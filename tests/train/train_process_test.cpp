@@ -94,6 +94,19 @@ TEST(TrainProgram, SoItIsWithGradientsComputedAhead) {
   expect_resumed_as_without_a_pause("sync:ahead=2");
 }
 
+TEST(TrainProgram, ARankThatIsLateTakesEachRoundAtTheRateTheOthersHadForIt) {
+  const TemporaryFolder folder;
+  const Ended ended = run(
+      training(folder.path(), {"-n", "3", "-s", "eager-solo", "--schedule", "cosine", "--until",
+                               "rounds:60", "--imbalance", "persistent:0*8", "--pace", "0.5ms"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const fs::path latest = folder.path() / "latest";
+  EXPECT_GT(json_of(latest / "result.json").at("staleness_max"), 1) << "nobody was late";
+  for (int rank = 1; rank < 3; ++rank) {
+    EXPECT_EQ(saved_weights(latest, rank), saved_weights(latest, 0)) << rank;
+  }
+}
+
 TEST(TrainProgram, AdamHasARateOfItsOwn) {
   const TemporaryFolder folder;
   const Ended ended = run(command("train", {"-w", "hyperplane", "-n", "1", "--runs", folder.path(),

@@ -11,7 +11,8 @@
 namespace syncopate::cli {
 namespace {
 
-bool is_sync(const Row& row) { return row.strategy == "sync"; }
+/// With whatever parameters: the first of them is what the others are compared with.
+bool is_sync(const Row& row) { return row.strategy == "sync" || row.strategy.starts_with("sync:"); }
 
 const Row* find_sync(const std::vector<Row>& rows) {
   const auto found = std::ranges::find_if(rows, is_sync);
@@ -86,14 +87,20 @@ Comparison put_together(const std::vector<std::pair<std::string, std::vector<tra
   };
   for (Row& row : comparison.rows) {
     std::vector<double> times;
+    std::vector<double> times_of_sync;  // Under the same seeds.
     for (std::size_t i = 0; i < row.runs.size(); ++i) {
-      if (const auto time = time_to(target_of(i), regression, row.runs[i])) times.push_back(*time);
+      const auto time = time_to(target_of(i), regression, row.runs[i]);
+      if (!time) continue;
+      times.push_back(*time);
+      if (sync != nullptr && i < sync->runs.size()) times_of_sync.push_back(sync->runs[i].seconds);
     }
     row.reached = int(times.size());
     if (!times.empty()) row.time_to_target = spread(times).mean;
     if (sync == nullptr) continue;
     row.speedup = sync->seconds.mean / row.seconds.mean;
-    if (row.time_to_target) row.target_share = *row.time_to_target / sync->seconds.mean;
+    if (row.time_to_target && times_of_sync.size() == times.size()) {
+      row.target_share = *row.time_to_target / spread(times_of_sync).mean;
+    }
   }
   return comparison;
 }
