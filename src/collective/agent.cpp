@@ -37,9 +37,6 @@ constexpr Time kAwakeOnFreeCores = 5 * kMillisecond;
 constexpr Time kAwakeOversubscribed = kMillisecond / 10;
 /// Data that do not get on for so long wait for another machine.
 constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
-/// A yield that takes longer has let others run; for how long to believe that.
-constexpr Time kLongYield = kMillisecond / 20;
-constexpr Time kCrowdedFor = 100 * kMillisecond;
 /// Then it sleeps, longer and longer, but not so long that a round waits for it for a millisecond,
 /// or for a share that matters of the time in which nothing has happened.
 constexpr Time kShortestNap = kMillisecond / 20;
@@ -57,6 +54,12 @@ void leave_for_ever(Tasks tasks) {
   static auto* const remains = new std::vector<Tasks>;
   const std::lock_guard lock(mutex);
   remains->push_back(std::move(tasks));
+}
+
+Time timed_yield(board::Host& host) {
+  const Time before = host.now();
+  sched_yield();
+  return host.now() - before;
 }
 
 std::size_t region_bytes(const Order& order, const board::Roster& roster) {
@@ -156,7 +159,7 @@ void Agent::run() {
   for (Time now = host_->now(); !over(now); now = host_->now()) {
     const Time again_at = turn_or_fail(now);
     if (over(now)) break;
-    const bool stay = awake(now) && !driven_;
+    const bool stay = awake(now, roster_.ranks() + 1) && !driven_;
     if (stay || active_at_ > napped_since_) {
       nap_ = kShortestNap / 2;
       napped_since_ = active_at_;
@@ -169,17 +172,14 @@ void Agent::run() {
     lock.unlock();
     Time yielded = 0;
     if (stay) {
-      const Time before = host_->now();
-      sched_yield();
-      yielded = host_->now() - before;
+      yielded = timed_yield(*host_);
     } else {
       agency_.calls().sleep(*host_, calls, until);
     }
     // Not on the event of calls, so that nobody who calls has to wake it.
     while (driven_) std::this_thread::sleep_for(kRest);
     lock.lock();
-    // Others on this host may need the core, of this world or not: then a yield takes long.
-    if (yielded > kLongYield) crowded_until_ = std::max(crowded_until_, now + kCrowdedFor);
+    if (stay) crowding_.note_yield(yielded, host_->now());
   }
   if (!tasks_.empty()) leave_for_ever(std::move(tasks_));
   lock.unlock();  // A rank may want to do the agent's work, and sees that there is none left.
@@ -197,17 +197,18 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
     const Time now = host_->now();
     if (now >= until || over(now)) break;
     turn_or_fail(now);
-    if (!awake(now)) break;
-    if (event.read() == seen) sched_yield();
+    // The agent's own thread rests meanwhile.
+    if (!awake(now, roster_.ranks())) break;
+    if (event.read() == seen) crowding_.note_yield(timed_yield(*host_), now);
   }
   driven_ = false;
 }
 
-bool Agent::awake(Time now) {
+bool Agent::awake(Time now, int threads) const {
   if (moving_ && now < moved_at_ + kAwakeWhileMoving) return true;
   const bool urgent = urgent_since_ != kNever;
   const Time lively = urgent ? std::max(active_at_, urgent_since_) : active_at_;
-  const bool crowded = now < crowded_until_ || roster_.ranks() + 1 > roster_.cores();
+  const bool crowded = crowding_.crowded(now) || threads > roster_.cores();
   return now < lively + (!crowded ? kAwakeOnFreeCores : urgent ? kAwakeOversubscribed : 0);
 }
 

@@ -22,6 +22,7 @@
 #include "board/host.h"
 #include "board/roster.h"
 #include "board/segment.h"
+#include "collective/crowding.h"
 #include "collective/order.h"
 #include "collective/region.h"
 #include "fabric/fabric.h"
@@ -87,8 +88,8 @@ class Agent {
   /// Looks at everything once; returns when to do so again without news. Under the turn's mutex.
   Time turn(Time now);
   Time turn_or_fail(Time now);
-  /// Whether it is too early to sleep.
-  bool awake(Time now);
+  /// Whether it is too early to sleep, where so many threads of this machine want a core.
+  bool awake(Time now, int threads) const;
   bool over(Time now);
   /// Every machine takes the same orders in the same order.
   void take(const Order& order, bool agreed);
@@ -118,8 +119,8 @@ class Agent {
   std::atomic<std::int64_t> timeout_;
   std::atomic<bool> driven_ = false;  ///< A rank does the agent's work.
 
-  std::mutex turn_;         ///< For all that follows.
-  Time crowded_until_ = 0;  ///< While there are fewer cores than want one.
+  std::mutex turn_;  ///< For all that follows.
+  Crowding crowding_;
 
   std::deque<Ordered> orders_;  ///< Not yet made; the first one's channel is being opened.
   RegionPlan regions_;
