@@ -132,6 +132,10 @@ std::unique_ptr<Strategy> make_strategy(std::string_view text, const Training& t
 /// Checks a strategy's name and parameters for so many ranks, as make_strategy() would.
 void check_strategy(std::string_view text, int ranks);
 
+/// The strategy with all its parameters, also those that `text` leaves out: what a run is to be
+/// resumed with, whatever the defaults are by then.
+std::string spell_out_strategy(std::string_view text);
+
 struct ParameterDescription {
   std::string name;
   std::string standard;  ///< What it is if not given; empty: it must be given.

@@ -7,9 +7,9 @@ const Entry& eager_solo() {
       {.name = "eager-solo",
        .summary = "gradients; the first rank to arrive starts the round, late ones are carried",
        .paper = "eager-SGD, arXiv 1908.04207",
-       .parameters = with_gradient_parameters({})},
+       .parameters = with_eager_parameters({})},
       [](const Values& values, int) -> Maker {
-        GradientOptions options = read_gradient_options(values);
+        GradientOptions options = read_eager_options(values);
         options.rounds.trigger = first();
         return [options](const Training& training) {
           return std::make_unique<Gradients>(training, options);

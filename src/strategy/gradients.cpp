@@ -16,6 +16,14 @@ constexpr double kNewest = 0.2;
 
 }  // namespace
 
+ParameterDescription grace_parameter(const char* standard) {
+  return {.name = "grace",
+          .standard = standard,
+          .meaning =
+              "how long a round stays open for the others: auto, off, a share of the median "
+              "step time such as 0.2, or a duration"};
+}
+
 ParameterDescription ahead_parameter(const char* standard) {
   return {.name = "ahead",
           .standard = standard,
@@ -25,34 +33,38 @@ ParameterDescription ahead_parameter(const char* standard) {
               "not with anticipate=off"};
 }
 
-double read_ahead(const Values& values) { return values.number("ahead", 0, kFarthest); }
+ParameterDescription momentum_by_mass_parameter(const char* standard) {
+  return {.name = "momentum-by-mass",
+          .standard = standard,
+          .meaning =
+              "let momentum decay by the share of a step's gradients that a round holds "
+              "(SGD with momentum; other optimisers are left alone)"};
+}
 
-std::vector<ParameterDescription> with_gradient_parameters(std::vector<ParameterDescription> own) {
-  const std::vector<ParameterDescription> common = {
-      {.name = "grace",
-       .standard = "auto",
-       .meaning = "how long a round stays open for the others: auto, off, a share of the median "
-                  "step time such as 0.2, or a duration"},
+ParameterDescription window_parameter(const char* standard) {
+  return {.name = "window",
+          .standard = standard,
+          .meaning = "rounds a rank may lag behind before the others wait for it"};
+}
+
+double read_ahead(const Values& values) { return values.number("ahead", 0, kFarthest); }
+int read_window(const Values& values) { return values.whole("window", 1, detail::kLargestWindow); }
+
+std::vector<ParameterDescription> with_eager_parameters(std::vector<ParameterDescription> own) {
+  own.push_back(grace_parameter("auto"));
+  own.push_back(
       {.name = "anticipate",
        .standard = "on",
-       .meaning = "compute gradients at the weights that are expected when they are taken"},
-      ahead_parameter("2"),
-      {.name = "momentum-by-mass",
-       .standard = "on",
-       .meaning = "let momentum decay by the share of the ranks' gradients that a round holds "
-                  "(SGD with momentum; other optimisers are left alone)"},
-      {.name = "window",
-       .standard = "8",
-       .meaning = "rounds a rank may lag behind before the others wait for it"},
-  };
-  own.insert(own.end(), common.begin(), common.end());
+       .meaning = "compute gradients at the weights that are expected when they are taken"});
+  own.push_back(ahead_parameter("2"));
+  own.push_back(momentum_by_mass_parameter("on"));
+  own.push_back(window_parameter("8"));
   return own;
 }
 
-GradientOptions read_gradient_options(const Values& values) {
+GradientOptions read_eager_options(const Values& values) {
   const double ahead = read_ahead(values);
-  return {.rounds = {.grace = values.grace("grace"),
-                     .window = values.whole("window", 1, detail::kLargestWindow)},
+  return {.rounds = {.grace = values.grace("grace"), .window = read_window(values)},
           .anticipate = values.on("anticipate"),
           .ahead = values.on("anticipate") ? ahead : 0,
           .momentum_by_mass = values.on("momentum-by-mass")};
@@ -71,6 +83,7 @@ Gradients::Gradients(const Training& training, const GradientOptions& options)
   notes_.resize(training.notes);
   // Alone it is the plain optimiser.
   if (ranks_ == 1 || !learner_.has_momentum()) options_.ahead = 0;
+  if (options_.whole == 0) options_.whole = ranks_;
 }
 
 void Gradients::begin_step() {
@@ -101,7 +114,7 @@ void Gradients::apply(const Round<float>& round) {
   if (receipt.weight == 0 && receipt.drops == 0) return;
   const double stepped_before = stepped_;
   if (receipt.weight > 0) {
-    const double step = options_.momentum_by_mass ? mass : 1;
+    const double step = options_.momentum_by_mass ? receipt.weight / options_.whole : 1;
     learner_.step(values.first(learner_.size()), step);
     stepped_ += step;
   }

@@ -19,16 +19,20 @@ struct GradientOptions {
   bool anticipate = false;
   double ahead = 0;  ///< Steps that gradients are computed ahead, beside those anticipated.
   bool momentum_by_mass = false;
+  int whole = 0;  ///< Gradients that make a whole step; 0: one of each rank.
 };
 
-/// For strategies that compute gradients ahead, with this many steps unless the user says
-/// otherwise.
+/// The parameters of gradient strategies, with what they are unless the user says otherwise.
+ParameterDescription grace_parameter(const char* standard);
 ParameterDescription ahead_parameter(const char* standard);
+ParameterDescription momentum_by_mass_parameter(const char* standard);
+ParameterDescription window_parameter(const char* standard);
 double read_ahead(const Values& values);
-/// The parameters that every relaxed gradient strategy has: its own first, then these.
-std::vector<ParameterDescription> with_gradient_parameters(std::vector<ParameterDescription> own);
-/// Their values; the trigger, the late policy and the scale are left to the strategy.
-GradientOptions read_gradient_options(const Values& values);
+int read_window(const Values& values);
+/// Those of every strategy that carries late gradients: its own first, then these.
+std::vector<ParameterDescription> with_eager_parameters(std::vector<ParameterDescription> own);
+/// Their values; the trigger is left to the strategy.
+GradientOptions read_eager_options(const Values& values);
 
 class Gradients : public Strategy {
  public:

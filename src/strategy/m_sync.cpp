@@ -1,4 +1,3 @@
-#include "collective/options.h"
 #include "strategy/gradients.h"
 
 namespace syncopate::strategy {
@@ -12,15 +11,21 @@ const Entry& m_sync() {
                        .standard = "",
                        .meaning = "gradients that make a step",
                        .by_place = true},
-                      {.name = "window",
-                       .standard = "32",
-                       .meaning = "rounds a rank may lag behind before the others wait for it"}}},
+                      // Nothing to anticipate: gradients of older models are dropped.
+                      grace_parameter("off"),
+                      ahead_parameter("0"),
+                      momentum_by_mass_parameter("off"),
+                      window_parameter("32")}},
       [](const Values& values, int ranks) -> Maker {
-        GradientOptions options;
-        options.rounds.trigger = count(values.whole("M", 1, ranks));
-        options.rounds.window = values.whole("window", 1, detail::kLargestWindow);
-        options.rounds.late = drop();
-        options.rounds.scale = Scale::contributors;
+        const int step = values.whole("M", 1, ranks);
+        const GradientOptions options{.rounds = {.trigger = count(step),
+                                                 .late = drop(),
+                                                 .grace = values.grace("grace"),
+                                                 .scale = Scale::contributors,
+                                                 .window = read_window(values)},
+                                      .ahead = read_ahead(values),
+                                      .momentum_by_mass = values.on("momentum-by-mass"),
+                                      .whole = step};
         return [options](const Training& training) {
           return std::make_unique<Gradients>(training, options);
         };

@@ -15,16 +15,20 @@ std::span<const Entry* const> registry() {
 
 namespace {
 
-Maker read(std::string_view text, int ranks) {
+const Entry& find(std::string_view text) {
   const std::string_view name = text.substr(0, text.find(':'));
   std::string names;
   for (const Entry* entry : registry()) {
-    if (entry->description.name == name)
-      return entry->read(Values(entry->description, text), ranks);
+    if (entry->description.name == name) return *entry;
     names += (names.empty() ? "" : ", ") + entry->description.name;
   }
   throw Error(ErrorCode::invalid_argument, "there is no strategy '" + std::string(name) + "'",
               "Use one of " + names);
+}
+
+Maker read(std::string_view text, int ranks) {
+  const Entry& entry = find(text);
+  return entry.read(Values(entry.description, text), ranks);
 }
 
 }  // namespace
@@ -35,6 +39,11 @@ std::unique_ptr<Strategy> make_strategy(std::string_view text, const Training& t
 }
 
 void check_strategy(std::string_view text, int ranks) { strategy::read(text, ranks); }
+
+std::string spell_out_strategy(std::string_view text) {
+  const StrategyDescription& description = strategy::find(text).description;
+  return strategy::Values(description, text).spelled_out(description);
+}
 
 std::vector<StrategyDescription> strategies() {
   std::vector<StrategyDescription> descriptions;

@@ -67,6 +67,14 @@ Values::Values(const StrategyDescription& description, std::string_view text)
   }
 }
 
+std::string Values::spelled_out(const StrategyDescription& description) const {
+  std::string all = description.name;
+  for (const auto& [name, standard, meaning, by_place] : description.parameters) {
+    all += by_place ? ":" + text(name) : ":" + name + "=" + text(name);
+  }
+  return all;
+}
+
 void Values::refuse(const std::string& name, const std::string& allowed) const {
   throw Error(ErrorCode::invalid_argument, strategy_ + ": " + name + " is '" + text(name) + "'",
               "Use " + allowed);

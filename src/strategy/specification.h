@@ -25,6 +25,9 @@ class Values {
   /// Throws for a value too many, an unknown key, and for what must be given and is not.
   Values(const StrategyDescription& description, std::string_view text);
 
+  /// The strategy with all its parameters, as it would be written.
+  std::string spelled_out(const StrategyDescription& description) const;
+
   int whole(const std::string& name, int low, int high) const;
   /// 0 for "auto".
   int whole_or_auto(const std::string& name, int low, int high) const;

@@ -46,6 +46,7 @@ void to_json(nlohmann::json& json, const Config& config) {
   json = {{"workload", config.workload},
           {"model", config.model},
           {"strategy", config.strategy},
+          {"strategy_in_full", config.strategy_in_full},
           {"ranks", config.ranks},
           {"batch", config.batch},
           {"optimizer", config.optimizer},
@@ -71,6 +72,7 @@ void from_json(const nlohmann::json& json, Config& config) {
   json.at("workload").get_to(config.workload);
   json.at("model").get_to(config.model);
   json.at("strategy").get_to(config.strategy);
+  json.at("strategy_in_full").get_to(config.strategy_in_full);
   json.at("ranks").get_to(config.ranks);
   json.at("batch").get_to(config.batch);
   json.at("optimizer").get_to(config.optimizer);

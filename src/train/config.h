@@ -26,6 +26,7 @@ struct Config {
   std::string workload;
   std::string model;
   std::string strategy;
+  std::string strategy_in_full;  ///< With the parameters that were left out.
   int ranks = 8;
   std::int64_t batch = 32;
   std::string optimizer = "sgd";  ///< sgd, adam or adamw

@@ -70,7 +70,7 @@ void write_config(const Config& config, const fs::path& directory) {
 /// once and not by every rank.
 std::unique_ptr<Task> checked(const Config& config) {
   const Workload& chosen = workload(config.workload);
-  check_strategy(config.strategy, config.ranks);
+  check_strategy(config.strategy_in_full, config.ranks);
   check_optimizer(config);
   if (config.batch < 1) refuse(fmt::format("the batch is {}", config.batch), "Give 1 or more");
   if (config.schedule != "constant" && config.schedule != "cosine") {

@@ -99,12 +99,12 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
     pupil_->write_weights(snapshot->weights);
     load(*snapshot);
   }
-  strategy_ = make_strategy(config.strategy, {.world = world,
-                                              .learner = *pupil_,
-                                              .notes = kNotes,
-                                              .samples = task_->train_samples(),
-                                              .batch = config.batch,
-                                              .seed = config.seed});
+  strategy_ = make_strategy(config.strategy_in_full, {.world = world,
+                                                      .learner = *pupil_,
+                                                      .notes = kNotes,
+                                                      .samples = task_->train_samples(),
+                                                      .batch = config.batch,
+                                                      .seed = config.seed});
   if (snapshot) {
     strategy_->load(snapshot->strategy);
     const auto before = snapshot->strategy.vectors.find("before");

@@ -105,7 +105,8 @@ void GradientReference::run_round() {
   }
   if (round.gradients > 0) {
     const double divisor = rule_.by_contributors ? double(round.contributors.size()) : ranks_;
-    const double mass = rule_.momentum_by_mass ? double(round.gradients) / ranks_ : 1;
+    const int whole = rule_.whole > 0 ? rule_.whole : ranks_;
+    const double mass = rule_.momentum_by_mass ? double(round.gradients) / whole : 1;
     const double decay = std::pow(rule_.momentum, mass);
     const double rate =
         rule_.momentum > 0 ? rule_.rate * (1 - decay) / (1 - rule_.momentum) : rule_.rate;

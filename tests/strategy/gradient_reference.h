@@ -31,6 +31,7 @@ struct ReferenceRule {
   double rate = 0.1;
   double momentum = 0;
   bool momentum_by_mass = false;
+  int whole = 0;  ///< Gradients that make a whole step; 0: one of each rank.
 };
 
 struct ReferenceRound {

@@ -140,6 +140,18 @@ TEST_P(GradientRule, MSyncDropsTheLateAndDividesByTheContributors) {
   }
 }
 
+TEST_P(GradientRule, MGradientsAreAWholeStepOfMSync) {
+  for (int first = 1; first <= ranks(); first += 2) {
+    expect_in_any_order("m-sync:" + std::to_string(first) + ":momentum-by-mass=on",
+                        {.trigger = count(first),
+                         .carries = false,
+                         .by_contributors = true,
+                         .window = 32,
+                         .momentum_by_mass = true,
+                         .whole = first});
+  }
+}
+
 TEST_P(GradientRule, DropComputeWithoutACutIsSynchronous) {
   expect_in_any_order("dropcompute:1s", {.trigger = all()});
 }

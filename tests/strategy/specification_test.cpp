@@ -34,6 +34,7 @@ TEST(Specification, AcceptsWhatIsMeantToBeAccepted) {
                            "eager-quorum:grace=off:4",
                            "m-sync:1",
                            "m-sync:8:window=250",
+                           "m-sync:8:grace=auto:ahead=1:momentum-by-mass=on",
                            "dropcompute",
                            "dropcompute:20ms",
                            "dropcompute:auto:parts=8",
@@ -81,14 +82,15 @@ TEST(Specification, AnUnknownKeyGetsTheForm) {
   expect_refused_with("sync:window=3", {"has no parameter 'window'", "Write it as sync[:ahead=…]"});
   expect_refused_with("eager-solo:windows=3",
                       {"has no parameter 'windows'", "[:momentum-by-mass=…][:window=…]"});
-  expect_refused_with("m-sync:3:grace=off", {"has no parameter 'grace'", "m-sync:M[:window=…]"});
+  expect_refused_with("m-sync:3:anticipate=off",
+                      {"has no parameter 'anticipate'", "m-sync:M[:grace=…][:ahead=…]"});
   expect_refused_with("local:=3", {"has no parameter ''", "local[:H]"});
   expect_refused_with("local:h=3", {"has no parameter 'h'"});
 }
 
 TEST(Specification, AMissingValueIsNamed) {
   expect_refused_with("eager-quorum", {"the strategy 'eager-quorum' needs K", "eager-quorum:K"});
-  expect_refused_with("m-sync:window=3", {"needs M", "m-sync:M[:window=…]"});
+  expect_refused_with("m-sync:window=3", {"needs M", "m-sync:M[:grace=…]"});
   expect_refused_with("post-local:H=3", {"needs T", "post-local:T[:H]"});
   expect_refused_with("eager-solo:window=", {"gives no value for window"});
   expect_refused_with("wagma::5", {"gives no value for S"});
@@ -184,7 +186,7 @@ TEST(Strategies, AreAllThereWithTheirParametersAndDefaults) {
                        {"eager-solo", eager},
                        {"eager-majority", eager},
                        {"eager-quorum", "K!= " + eager},
-                       {"m-sync", "M!= window=32"},
+                       {"m-sync", "M!= grace=off ahead=0 momentum-by-mass=off window=32"},
                        {"dropcompute", "tau!=auto parts=4"},
                        {"wagma", "S!=auto TAU!=10 grace=off late=keep rotate=on"},
                        {"local", "H!=10"},
@@ -201,6 +203,21 @@ TEST(Strategies, AcceptTheirOwnDefaults) {
     }
     EXPECT_NO_THROW(check_strategy(text, kRanks)) << text;
   }
+}
+
+TEST(Strategies, AreSpelledOutWithWhatWasLeftOut) {
+  const auto expect = [](const char* text, const std::string& all) {
+    EXPECT_EQ(spell_out_strategy(text), all);
+    EXPECT_EQ(spell_out_strategy(all), all);
+    EXPECT_NO_THROW(check_strategy(all, kRanks)) << all;
+  };
+  expect("sync", "sync:ahead=0");
+  expect("eager-quorum:window=4:3",
+         "eager-quorum:3:grace=auto:anticipate=on:ahead=2:momentum-by-mass=on:window=4");
+  expect("wagma:TAU=5", "wagma:auto:5:grace=off:late=keep:rotate=on");
+  expect("local", "local:10");
+  EXPECT_THROW(spell_out_strategy("eager"), Error);
+  EXPECT_THROW(spell_out_strategy("local:5:5"), Error);
 }
 
 TEST(Values, ReadWhatWasWritten) {

@@ -156,6 +156,44 @@ TEST(TorchLearner, RateIsAFactorOfWhatTheOptimiserWasMadeWith) {
   }
 }
 
+/// A little of everything that a strategy does with a learner, on one device.
+Vector course_on(torch::Device device) {
+  const torch::Tensor first = torch::tensor(Vector{1, -2}, device).requires_grad_();
+  const torch::Tensor second = torch::tensor(Vector{0.5F, 3, -1}, device).requires_grad_();
+  torch::optim::SGD optimizer({first, second}, torch::optim::SGDOptions(0.1).momentum(0.9));
+  TorchLearner learner(optimizer);
+  Vector gradient(5), weights = read(learner), all;
+  for (int step = 0; step < 6; ++step) {
+    if (step == 3) learner.keep_weights_at(weights.data());
+    learner.anticipate(step * 0.75);
+    learner.write_gradient_to(gradient.data());
+    learner.zero_gradient();
+    ((first * first).sum() + (second * second.cos()).sum()).backward();
+    learner.flush_gradient();
+    all.insert(all.end(), gradient.begin(), gradient.end());
+    learner.step(gradient, step % 2 == 0 ? 1 : 0.5);
+    learner.flush_weights();
+    const Vector own = read(learner);
+    if (step >= 3) EXPECT_EQ(weights, own) << "they are where they are to be kept";
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  // What others have written there counts once it is told.
+  weights.assign(5, 2);
+  learner.keep_weights_at(weights.data());
+  EXPECT_EQ(read(learner), weights);
+  learner.keep_weights_at(nullptr);
+  EXPECT_EQ(read(learner), Vector(5, 2));
+  return all;
+}
+
+TEST(TorchLearner, GoesTheSameWayOnAGpu) {
+  const Vector host = course_on(torch::kCPU);
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "there is no CUDA device";
+  const Vector gpu = course_on(torch::kCUDA);
+  ASSERT_EQ(gpu.size(), host.size());
+  for (std::size_t i = 0; i < gpu.size(); ++i) EXPECT_NEAR(gpu[i], host[i], 1e-4) << i;
+}
+
 TEST(TorchLearner, ParametersItCannotTakeAreRefused) {
   const auto refused = [](const std::vector<torch::Tensor>& parameters, const char* words) {
     testing::expect_refused(ErrorCode::invalid_argument, {words}, [&] {

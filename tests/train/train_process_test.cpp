@@ -2,6 +2,7 @@
 // on where it stopped.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "train/train_program.h"
@@ -18,6 +19,8 @@ TEST(TrainProgram, WritesItsSettingsAMetricPerRoundAndRankAndTheResult) {
 
   const auto config = json_of(latest / "config.json");
   EXPECT_EQ(config.at("workload"), "hyperplane");
+  EXPECT_EQ(config.at("strategy"), "sync");
+  EXPECT_EQ(config.at("strategy_in_full"), "sync:ahead=0");
   EXPECT_EQ(config.at("ranks"), 3);
   EXPECT_EQ(config.at("until"), "rounds:12");
 
@@ -61,10 +64,11 @@ TEST(TrainProgram, EveryRoundOfARelaxedRunIsInItsMetrics) {
   EXPECT_NEAR(mass[0] * 2 * 4, result.at("samples").get<double>(), 1e-6);
 }
 
-void expect_resumed_as_without_a_pause(const std::string& strategy) {
+void expect_resumed_as_without_a_pause(const std::string& strategy,
+                                       const std::string& device = "cpu") {
   const TemporaryFolder whole, parts;
-  const Strings settings = {"-n",         "2",   "-s",         strategy,
-                            "--momentum", "0.9", "--nesterov", "--until"};
+  const Strings settings = {"-n",  "2",        "-s",   strategy,     "--momentum",
+                            "0.9", "--device", device, "--nesterov", "--until"};
   const auto until = [&](const char* end) {
     Strings all = settings;
     all.emplace_back(end);
@@ -92,6 +96,21 @@ TEST(TrainProgram, SyncResumedIsBitIdenticalToSyncWithoutAPause) {
 
 TEST(TrainProgram, SoItIsWithGradientsComputedAhead) {
   expect_resumed_as_without_a_pause("sync:ahead=2");
+}
+
+TEST(TrainProgram, GoesOnWithTheParametersItHadWhateverTheDefaultsAre) {
+  const TemporaryFolder whole, parts;
+  const auto until = [](const char* end) -> Strings {
+    return {"-n", "2", "-s", "sync:ahead=2", "--momentum", "0.9", "--until", end};
+  };
+  ASSERT_EQ(run(training(whole.path(), until("rounds:20"))).code, 0);
+  ASSERT_EQ(run(training(parts.path(), until("rounds:10"))).code, 0);
+  const fs::path latest = parts.path() / "latest";
+  auto config = json_of(latest / "config.json");
+  config["strategy"] = "sync";  // As if two steps ahead had been the default.
+  std::ofstream(latest / "config.json") << config;
+  ASSERT_EQ(run(command("train", {"--resume", latest, "--until", "rounds:20"})).code, 0);
+  EXPECT_EQ(saved_weights(latest, 0), saved_weights(whole.path() / "latest", 0));
 }
 
 TEST(TrainProgram, ARankThatIsLateTakesEachRoundAtTheRateTheOthersHadForIt) {
@@ -156,6 +175,44 @@ TEST(TrainProgram, GoesOnWithFewerAndWithMoreRanksAndLosesNothing) {
     EXPECT_LE(4 * gradients, result.at("samples").get<double>() - samples + 4 * 5 * 8);
     samples = result.at("samples");
   }
+}
+
+TEST(TrainProgram, RanksOnAGpuEndWhereThoseOnProcessorsDo) {
+  if (!has_cuda()) GTEST_SKIP() << "there is no CUDA device";
+  const auto end_of = [](const std::string& strategy, const char* device) {
+    const TemporaryFolder folder;
+    const Ended ended =
+        run(training(folder.path(), {"-n", "3", "-s", strategy, "--momentum", "0.9", "--schedule",
+                                     "cosine", "--device", device, "--until", "rounds:20"}));
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    const fs::path latest = folder.path() / "latest";
+    const std::vector<float> end = saved_weights(latest, 0);
+    for (int rank = 1; rank < 3; ++rank) EXPECT_EQ(saved_weights(latest, rank), end) << rank;
+    return end;
+  };
+  for (const char* strategy : {"sync", "sync:ahead=2", "local:4", "m-sync:3"}) {
+    SCOPED_TRACE(strategy);
+    const std::vector<float> host = end_of(strategy, "cpu");
+    for (const char* device : {"cuda", "mixed"}) {
+      const std::vector<float> end = end_of(strategy, device);
+      ASSERT_EQ(end.size(), host.size());
+      double apart = 0, length = 0;
+      for (std::size_t i = 0; i < end.size(); ++i) {
+        apart += std::pow(end[i] - host[i], 2);
+        length += std::pow(host[i], 2);
+      }
+      EXPECT_LT(std::sqrt(apart), 1e-4 * std::sqrt(length)) << device;
+    }
+  }
+  for (const char* strategy : {"eager-solo", "wagma", "biased-local"}) {
+    SCOPED_TRACE(strategy);
+    end_of(strategy, "mixed");
+  }
+}
+
+TEST(TrainProgram, ResumedOnAGpuItIsBitIdenticalToo) {
+  if (!has_cuda()) GTEST_SKIP() << "there is no CUDA device";
+  expect_resumed_as_without_a_pause("sync:ahead=2", "cuda");
 }
 
 TEST(CompareProgram, GivesARowWithAllFiguresForEachStrategy) {

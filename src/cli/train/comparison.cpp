@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "cli/console/table.h"
+#include "syncopate/strategy.h"
 
 namespace syncopate::cli {
 namespace {
@@ -113,6 +114,7 @@ std::vector<nlohmann::json> to_lines(const Comparison& comparison, const train::
   for (const Row& row : comparison.rows) {
     nlohmann::json settings = config;
     settings["strategy"] = row.strategy;
+    settings["strategy_in_full"] = spell_out_strategy(row.strategy);
     lines.push_back({{"strategy", row.strategy},
                      {"seconds", row.seconds.mean},
                      {"time_to_target", optional(row.time_to_target)},

@@ -11,6 +11,7 @@
 #include "collective/durations.h"
 #include "fabric/plugin.h"
 #include "launch/launcher.h"
+#include "syncopate/strategy.h"
 #include "train/workload.h"
 
 namespace syncopate::cli {
@@ -123,6 +124,7 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
   train::Config config{.workload = workload.name,
                        .model = typed.model.value_or(workload.models.front()),
                        .strategy = strategy,
+                       .strategy_in_full = spell_out_strategy(strategy),
                        .batch = usual.batch,
                        .optimizer = typed.optimizer.value_or(usual.optimizer),
                        .rate = usual.rate,
