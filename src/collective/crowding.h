@@ -1,7 +1,10 @@
 // Whether others need the core of a thread that looks for messages and yields between its looks.
-// Other processes may, of which nobody tells: then most of its time goes by in yields. One that
-// takes long now and then proves nothing; a virtual machine may just have stood still.
+// Other processes may, of which nobody tells: then a yield gives away a whole slice of time, and a
+// sleep, whose end takes the core back, is shorter. But a long yield may also be a virtual machine
+// that stood still. So one is believed for a short time, and for longer if others follow soon.
 #pragma once
+
+#include <algorithm>
 
 #include "board/host.h"
 
@@ -13,33 +16,27 @@ class Crowding {
 
   /// A yield that ended at `now`.
   void note_yield(Time took, Time now) {
-    watched_ += took;
-    if (took > kLong) {
-      lost_ += took;
-      ++long_ones_;
+    if (took < kSlice) {
+      calm_ += took;
+      if (calm_ > kCalm) belief_ = kShortest;
+      return;
     }
-    if (long_ones_ >= 2 && 2 * lost_ > watched_) {
-      until_ = now + kBelievedFor;
-      watched_ = kWatched / 2;
-      lost_ = long_ones_ = 0;
-    } else if (watched_ > kWatched) {
-      watched_ /= 2;
-      lost_ /= 2;
-      long_ones_ /= 2;
-    }
+    calm_ = 0;
+    until_ = now + belief_;
+    belief_ = std::min(2 * belief_, kLongest);
   }
 
   bool crowded(Time now) const { return now < until_; }
 
  private:
   static constexpr Time kMillisecond = 1'000'000;
-  static constexpr Time kLong = kMillisecond / 20;
-  static constexpr Time kWatched = 10 * kMillisecond;  ///< The time that counts, more or less.
-  static constexpr Time kBelievedFor = 100 * kMillisecond;
+  static constexpr Time kSlice = kMillisecond / 2;
+  static constexpr Time kCalm = 20 * kMillisecond;  ///< So long without, and all is forgotten.
+  static constexpr Time kShortest = 5 * kMillisecond;
+  static constexpr Time kLongest = 100 * kMillisecond;
 
-  Time watched_ = kWatched / 2;
-  Time lost_ = 0;  ///< In long yields.
-  Time long_ones_ = 0;
+  Time calm_ = 0;
+  Time belief_ = kShortest;
   Time until_ = 0;
 };
 

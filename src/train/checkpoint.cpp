@@ -9,11 +9,12 @@
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
 
 #include "syncopate/error.h"
 #include "train/inheritance.h"
+#include "train/optimizers.h"
+#include "train/tensor_file.h"
 
 namespace syncopate::train {
 namespace {
@@ -24,7 +25,7 @@ constexpr const char* kFolder = "checkpoint";
 constexpr std::string_view kPrefix = "rank-";
 
 fs::path part(const fs::path& folder, int rank) {
-  return folder / fmt::format("{}{}.pt", kPrefix, rank);
+  return folder / fmt::format("{}{}.safetensors", kPrefix, rank);
 }
 
 /// The ranks that have a part, in order.
@@ -51,29 +52,45 @@ std::vector<float> vector_of(const torch::Tensor& tensor) {
   return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
 }
 
+constexpr const char* kWeights = "weights";
+constexpr const char* kHead = "head";
+constexpr const char* kStatistic = "statistic.";
+constexpr const char* kVector = "strategy.";
+constexpr const char* kOptimizer = "optimizer.";
+
 std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
-  torch::serialize::OutputArchive archive;
-  archive.write("weights", tensor_of(snapshot.weights), true);
-  nlohmann::json head{{"ranks", snapshot.ranks},
-                      {"numbers", snapshot.numbers},
-                      {"strategy", snapshot.strategy.numbers},
-                      {"statistics", snapshot.statistics.size()},
-                      {"evaluations", snapshot.evaluations},
-                      {"vectors", nlohmann::json::array()}};
+  TensorFile file{.tensors = {{kWeights, tensor_of(snapshot.weights)}}};
   for (const auto& [name, values] : snapshot.strategy.vectors) {
-    archive.write(fmt::format("vector{}", head["vectors"].size()), tensor_of(values), true);
-    head["vectors"].push_back(name);
+    file.tensors[kVector + name] = tensor_of(values);
   }
   for (std::size_t i = 0; i < snapshot.statistics.size(); ++i) {
-    archive.write(fmt::format("statistic{}", i), snapshot.statistics[i], true);
+    file.tensors[fmt::format("{}{}", kStatistic, i)] = snapshot.statistics[i];
   }
-  archive.write("head", c10::IValue(head.dump()));
-  torch::serialize::OutputArchive state;
-  optimizer.save(state);
-  archive.write("optimizer", state);
-  std::ostringstream out;
-  archive.save_to(out);
-  return std::move(out).str();
+  for (const auto& [name, values] : memory_of(optimizer)) file.tensors[kOptimizer + name] = values;
+  file.notes[kHead] = nlohmann::json{{"ranks", snapshot.ranks},
+                                     {"numbers", snapshot.numbers},
+                                     {"strategy", snapshot.strategy.numbers},
+                                     {"statistics", snapshot.statistics.size()},
+                                     {"evaluations", snapshot.evaluations}}
+                          .dump();
+  return to_bytes(file);
+}
+
+std::size_t weights_of(const torch::optim::Optimizer& optimizer) {
+  std::size_t count = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const torch::Tensor& parameter : group.params()) count += std::size_t(parameter.numel());
+  }
+  return count;
+}
+
+/// Those whose names begin with `prefix`, by the rest of them.
+Tensors tensors_of(const TensorFile& file, std::string_view prefix) {
+  Tensors found;
+  for (const auto& [name, tensor] : file.tensors) {
+    if (name.starts_with(prefix)) found[name.substr(prefix.size())] = tensor;
+  }
+  return found;
 }
 
 /// The number of the file with this name; 0 if there is none.
@@ -117,12 +134,6 @@ auto reading(const fs::path& file, const Read& read) {
   } catch (const std::exception& error) {
     cannot_read(file, error.what());
   }
-}
-
-nlohmann::json head_of(torch::serialize::InputArchive& archive) {
-  c10::IValue text;
-  archive.read("head", text);
-  return nlohmann::json::parse(text.toStringRef());
 }
 
 /// So that a name is on the disk too, not only what is in the file.
@@ -202,30 +213,24 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
 Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
   const fs::path file = part(folder_, rank);
   return reading(file, [&] {
-    torch::serialize::InputArchive archive;
-    archive.load_from(file.string());
-    const auto tensor_named = [&](const std::string& name) {
-      torch::Tensor tensor;
-      archive.read(name, tensor, true);
-      return tensor;
-    };
-    const nlohmann::json head = head_of(archive);
-    Snapshot snapshot{.weights = vector_of(tensor_named("weights")),
-                      .ranks = head.value("ranks", world_.size())};
+    const TensorFile kept = read_tensor_file(file);
+    const auto head = nlohmann::json::parse(kept.notes.at(kHead));
+    Snapshot snapshot{.weights = vector_of(kept.tensors.at(kWeights)),
+                      .ranks = head.at("ranks").get<int>()};
     head.at("numbers").get_to(snapshot.numbers);
     head.at("strategy").get_to(snapshot.strategy.numbers);
     head.at("evaluations").get_to(snapshot.evaluations);
     for (std::size_t i = 0; i < head.at("statistics").get<std::size_t>(); ++i) {
-      snapshot.statistics.push_back(tensor_named(fmt::format("statistic{}", i)));
+      snapshot.statistics.push_back(kept.tensors.at(fmt::format("{}{}", kStatistic, i)));
     }
-    for (std::size_t i = 0; i < head.at("vectors").size(); ++i) {
-      snapshot.strategy.vectors[head["vectors"][i]] =
-          vector_of(tensor_named(fmt::format("vector{}", i)));
+    for (const auto& [name, values] : tensors_of(kept, kVector)) {
+      snapshot.strategy.vectors[name] = vector_of(values);
     }
     if (optimizer != nullptr) {
-      torch::serialize::InputArchive state;
-      archive.read("optimizer", state);
-      optimizer->load(state);
+      if (snapshot.weights.size() != weights_of(*optimizer)) {
+        throw std::runtime_error("it is of another model");
+      }
+      set_memory(*optimizer, tensors_of(kept, kOptimizer));
     }
     return snapshot;
   });
@@ -239,9 +244,7 @@ Position saved_position(const fs::path& run) {
   for (const int rank : parts_in(run / kFolder)) {
     const fs::path file = part(run / kFolder, rank);
     reading(file, [&] {
-      torch::serialize::InputArchive archive;
-      archive.load_from(file.string());
-      const nlohmann::json head = head_of(archive);
+      const auto head = nlohmann::json::parse(read_notes(file).at(kHead));
       const auto& numbers = head.at("numbers");
       position.samples = numbers.at("samples");
       position.rounds = numbers.at("exchanges");

@@ -3,10 +3,110 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+#include <type_traits>
 
 #include "train/refusal.h"
 
 namespace syncopate::train {
+namespace {
+
+using torch::optim::AdamParamState;
+using torch::optim::AdamWParamState;
+using torch::optim::Optimizer;
+using torch::optim::SGDParamState;
+
+/// Where an optimiser keeps what it remembers of a parameter; libtorch 1 has names for that.
+template <typename Key>
+Key key_of(const torch::Tensor& parameter) {
+  if constexpr (std::is_same_v<Key, std::string>) {
+    std::ostringstream name;
+    name << parameter.unsafeGetTensorImpl();
+    return name.str();
+  } else {
+    return parameter.unsafeGetTensorImpl();
+  }
+}
+using Memory = std::remove_cvref_t<decltype(std::declval<Optimizer&>().state())>;
+
+/// A tensor of a state, or a number as one, under its name: written to the file or read from it.
+using Visit = std::function<void(const std::string& name, torch::Tensor& value)>;
+
+void visit(SGDParamState& state, const Visit& each) {
+  each("momentum_buffer", state.momentum_buffer());
+}
+
+template <typename State>
+void visit_moments(State& state, const Visit& each) {
+  torch::Tensor step = torch::tensor({state.step()}, torch::kInt64);
+  each("step", step);
+  state.step(step.item<std::int64_t>());
+  each("exp_avg", state.exp_avg());
+  each("exp_avg_sq", state.exp_avg_sq());
+}
+void visit(AdamParamState& state, const Visit& each) { visit_moments(state, each); }
+void visit(AdamWParamState& state, const Visit& each) { visit_moments(state, each); }
+
+template <typename State>
+void read_memory(Optimizer& optimizer, const Tensors& memory) {
+  std::size_t number = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const torch::Tensor& parameter : group.params()) {
+      const std::string prefix = std::to_string(number++) + ".";
+      auto state = std::make_unique<State>();
+      int known = 0, all = 0;
+      visit(*state, [&](const std::string& name, torch::Tensor& value) {
+        ++all;
+        const auto found = memory.find(prefix + name);
+        if (found == memory.end()) return;
+        ++known;
+        if (name != "step" && found->second.sizes() != parameter.sizes()) {
+          throw std::runtime_error("it is of another model");
+        }
+        value = found->second.clone();
+        if (name != "step") value = value.to(parameter.device());
+      });
+      if (known == 0) continue;  // It had not stepped, or has nothing to remember.
+      if (known < all) throw std::runtime_error("it is not whole");
+      optimizer.state()[key_of<Memory::key_type>(parameter)] = std::move(state);
+    }
+  }
+}
+
+}  // namespace
+
+Tensors memory_of(const Optimizer& optimizer) {
+  Tensors memory;
+  std::size_t number = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    for (const torch::Tensor& parameter : group.params()) {
+      const std::string prefix = std::to_string(number++) + ".";
+      const auto found = optimizer.state().find(key_of<Memory::key_type>(parameter));
+      if (found == optimizer.state().end()) continue;
+      const Visit keep = [&](const std::string& name, torch::Tensor& value) {
+        if (value.defined()) memory[prefix + name] = value;
+      };
+      torch::optim::OptimizerParamState& state = *found->second;
+      if (auto* of_sgd = dynamic_cast<SGDParamState*>(&state)) visit(*of_sgd, keep);
+      if (auto* of_adam = dynamic_cast<AdamParamState*>(&state)) visit(*of_adam, keep);
+      if (auto* of_adamw = dynamic_cast<AdamWParamState*>(&state)) visit(*of_adamw, keep);
+    }
+  }
+  return memory;
+}
+
+void set_memory(Optimizer& optimizer, const Tensors& memory) {
+  const torch::NoGradGuard no_grad;
+  if (dynamic_cast<torch::optim::SGD*>(&optimizer) != nullptr) {
+    read_memory<SGDParamState>(optimizer, memory);
+  } else if (dynamic_cast<torch::optim::Adam*>(&optimizer) != nullptr) {
+    read_memory<AdamParamState>(optimizer, memory);
+  } else {
+    read_memory<AdamWParamState>(optimizer, memory);
+  }
+}
 
 void check_optimizer(const Config& config) {
   const std::string& name = config.optimizer;

@@ -20,45 +20,34 @@ struct Thread {
   Time now = 0;
 };
 
-TEST(Crowding, IsSeenAfterAFewYieldsThatLetOthersRun) {
+TEST(Crowding, IsSeenByAYieldThatLetsOthersRunForASlice) {
   Thread thread;
+  thread.yield(40 * kMicrosecond, 1000);
+  EXPECT_FALSE(thread.crowded()) << "others look for messages, too";
   thread.yield(3 * kMillisecond);
-  EXPECT_FALSE(thread.crowded()) << "one proves nothing";
-  thread.yield(3 * kMillisecond, 2);
   EXPECT_TRUE(thread.crowded());
 }
 
-TEST(Crowding, IsSeenAfterALongTimeWithout) {
+TEST(Crowding, IsSoonForgottenWhereAMachineStandsStillNowAndThen) {
   Thread thread;
-  thread.yield(kMicrosecond, 100'000);
-  thread.yield(3 * kMillisecond, 4);
-  EXPECT_TRUE(thread.crowded());
-}
-
-TEST(Crowding, IsForgottenAndSeenAgain) {
-  Thread thread;
-  thread.yield(3 * kMillisecond, 3);
-  thread.now += 200 * kMillisecond;
-  EXPECT_FALSE(thread.crowded());
-  thread.yield(kMicrosecond, 1000);
-  EXPECT_FALSE(thread.crowded());
-  thread.yield(3 * kMillisecond, 4);
-  EXPECT_TRUE(thread.crowded());
-}
-
-TEST(Crowding, IsNotBelievedWhereAMachineStandsStillNowAndThen) {
-  Thread thread;
-  for (int stop = 0; stop < 100; ++stop) {
-    thread.yield(kMicrosecond, 5'000);
+  for (int stop = 0; stop < 10; ++stop) {
     thread.yield(2 * kMillisecond);
+    EXPECT_TRUE(thread.crowded());
+    thread.now += 6 * kMillisecond;
     EXPECT_FALSE(thread.crowded()) << stop;
+    thread.yield(kMicrosecond, 30'000);
   }
 }
 
-TEST(Crowding, IsNotThatOthersLookForMessagesToo) {
+TEST(Crowding, IsBelievedForLongerTheOftenerItIsSeen) {
   Thread thread;
-  thread.yield(40 * kMicrosecond, 10'000);
-  EXPECT_FALSE(thread.crowded());
+  for (const Time believed : {5, 10, 20, 40, 80, 100, 100}) {
+    thread.yield(3 * kMillisecond);
+    thread.now += believed * kMillisecond - 1;
+    EXPECT_TRUE(thread.crowded()) << believed;
+    thread.now += 1;
+    EXPECT_FALSE(thread.crowded()) << believed;
+  }
 }
 
 }  // namespace

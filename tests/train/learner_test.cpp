@@ -166,6 +166,44 @@ TEST_P(EveryOptimizer, ReplicasThatAppliedTheSameRoundsAreBitIdentical) {
   for (const auto& end : ends) EXPECT_EQ(fingerprint(end), fingerprint(ends[0]));
 }
 
+TEST_P(EveryOptimizer, StepsOnToTheBitWithWhatAnotherRemembers) {
+  torch::nn::Sequential net = small_net(), heir = small_net();
+  set_weights(net, 0);
+  const auto own = optimizer(net), other = optimizer(heir);
+  const auto step = [](torch::optim::Optimizer& one, torch::nn::Sequential& on, int number) {
+    one.zero_grad();
+    loss(on, 0, number).backward();
+    one.step();
+  };
+  EXPECT_TRUE(memory_of(*own).empty()) << "it has not stepped";
+  for (int number = 0; number < 5; ++number) step(*own, net, number);
+  const Tensors memory = memory_of(*own);
+  EXPECT_EQ(memory.empty(), GetParam().name == "Sgd");
+  set_memory(*other, memory);
+  {
+    const torch::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < net->parameters().size(); ++i) {
+      heir->parameters()[i].copy_(net->parameters()[i]);
+    }
+  }
+  for (int number = 5; number < 8; ++number) {
+    step(*own, net, number);
+    step(*other, heir, number);
+    EXPECT_EQ(weights_of(heir), weights_of(net)) << number;
+  }
+}
+
+TEST_P(EveryOptimizer, RefusesTheMemoryOfAnotherModel) {
+  torch::nn::Sequential net = small_net();
+  const auto one = optimizer(net);
+  loss(net, 0, 0).backward();
+  one->step();
+  Tensors memory = memory_of(*one);
+  if (memory.empty()) return;
+  memory.begin()->second = torch::zeros({2, 2});
+  EXPECT_THROW(set_memory(*one, memory), std::exception);
+}
+
 TEST_P(EveryOptimizer, AfterTheEndTheModelIsTheCallersAgain) {
   for (const char* strategy : {"sync", "eager-solo", "local:4", "wagma:2:4", "biased-local"}) {
     SCOPED_TRACE(strategy);

@@ -1,4 +1,4 @@
-// Small data sets that a test makes up, in a folder that goes with it.
+// Small data sets that a test makes up.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,26 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "train/temporary_folder.h"
+
 namespace syncopate::testing {
 
 using Bytes = std::vector<std::uint8_t>;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "syncopate-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline void write_file(const std::filesystem::path& path, const Bytes& bytes) {
   std::filesystem::create_directories(path.parent_path());

@@ -1,17 +1,14 @@
 #include "train/saved_weights.h"
 
-#include <torch/torch.h>
-
 #include <string>
+
+#include "train/tensor_file.h"
 
 namespace syncopate::testing {
 
 std::vector<float> saved_weights(const std::filesystem::path& run, int rank) {
-  torch::serialize::InputArchive archive;
-  archive.load_from((run / "checkpoint" / ("rank-" + std::to_string(rank) + ".pt")).string());
-  torch::Tensor weights;
-  archive.read("weights", weights, true);
-  weights = weights.contiguous();
+  const auto file = run / "checkpoint" / ("rank-" + std::to_string(rank) + ".safetensors");
+  const torch::Tensor weights = train::read_tensor_file(file).tensors.at("weights");
   return {weights.data_ptr<float>(), weights.data_ptr<float>() + weights.numel()};
 }
 

@@ -174,7 +174,9 @@ Vector course_on(torch::Device device) {
     learner.step(gradient, step % 2 == 0 ? 1 : 0.5);
     learner.flush_weights();
     const Vector own = read(learner);
-    if (step >= 3) EXPECT_EQ(weights, own) << "they are where they are to be kept";
+    if (step >= 3) {
+      EXPECT_EQ(weights, own) << "they are where they are to be kept";
+    }
     all.insert(all.end(), own.begin(), own.end());
   }
   // What others have written there counts once it is told.

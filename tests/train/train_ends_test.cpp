@@ -56,7 +56,7 @@ TEST(TrainEnds, ARankThatIsKilledEndsAllWithACheckpointToGoOnFrom) {
   EXPECT_TRUE(has(program.err(), "rank 1")) << program.err();
   const fs::path latest = folder.path() / "latest";
   EXPECT_EQ(json_of(latest / "result.json").at("dead"), nlohmann::json({1}));
-  EXPECT_TRUE(fs::exists(latest / "checkpoint" / "rank-0.pt"));
+  EXPECT_TRUE(fs::exists(latest / "checkpoint" / "rank-0.safetensors"));
   expect_to_go_on(latest);
 }
 
@@ -112,10 +112,10 @@ TEST(TrainEnds, ADamagedCheckpointIsReported) {
   const TemporaryFolder folder;
   ASSERT_EQ(run(training(folder.path(), {"-n", "2", "--until", "rounds:3"})).code, 0);
   const fs::path latest = folder.path() / "latest";
-  fs::resize_file(latest / "checkpoint" / "rank-1.pt", 1000);
+  fs::resize_file(latest / "checkpoint" / "rank-1.safetensors", 1000);
   const Ended ended = run(command("train", {"--resume", latest, "--until", "rounds:6"}));
   EXPECT_EQ(ended.code, 1);
-  EXPECT_TRUE(has(ended.err, "rank-1.pt cannot be read")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "rank-1.safetensors cannot be read")) << ended.err;
   EXPECT_TRUE(has(ended.err, "The file is damaged")) << ended.err;
 }
 

@@ -93,7 +93,7 @@ TEST_P(MachineLost, EveryRankNamesItAndTheRunGoesOnWithFewerRanks) {
   EXPECT_EQ(result.at("rounds"), last + 5);
   EXPECT_EQ(result.at("samples"), (first - 1) * 4 * 4 + (last + 6 - first) * 2 * 4);
   EXPECT_EQ(saved_weights(latest_, 0), saved_weights(latest_, 1));
-  EXPECT_FALSE(fs::exists(latest_ / "checkpoint" / "rank-2.pt"));
+  EXPECT_FALSE(fs::exists(latest_ / "checkpoint" / "rank-2.safetensors"));
 }
 
 /// As most people call it, mpirun ends the others itself and says why.

@@ -58,7 +58,7 @@ TEST_P(UnderMpirun, GoesOnWithAnotherNumberOfRanksAndLosesNothing) {
   ended = run(with(3, "2", command("train", {"--resume", latest_, "--until", "rounds:60"})));
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(json_of(latest_ / "config.json").at("ranks"), 3);
-  EXPECT_FALSE(fs::exists(latest_ / "checkpoint" / "rank-3.pt"));
+  EXPECT_FALSE(fs::exists(latest_ / "checkpoint" / "rank-3.safetensors"));
   EXPECT_GE(json_of(latest_ / "result.json").at("rounds"), 60);
   gradients = gradients_in(latest_, 3);
   ASSERT_EQ(gradients.size(), 3U);

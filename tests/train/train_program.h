@@ -68,7 +68,8 @@ void await(const Condition& condition, const std::string& what) {
 }
 
 inline void await_checkpoint(const fs::path& runs) {
-  await([&] { return fs::exists(runs / "latest" / "checkpoint" / "rank-0.pt"); }, "a checkpoint");
+  await([&] { return fs::exists(runs / "latest" / "checkpoint" / "rank-0.safetensors"); },
+        "a checkpoint");
 }
 
 /// The processes whose commands name a directory below `runs`, by what each has for `variable`.

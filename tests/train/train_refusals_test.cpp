@@ -107,7 +107,7 @@ TEST(Refusal, ResumingWhatIsComplete) {
     const fs::path latest = folder.path() / "latest";
     const std::vector<fs::path> files = {
         latest / "config.json", latest / "result.json", latest / "metrics.jsonl",
-        latest / "checkpoint" / "rank-0.pt", latest / "checkpoint" / "rank-1.pt"};
+        latest / "checkpoint" / "rank-0.safetensors", latest / "checkpoint" / "rank-1.safetensors"};
     Strings before, after;
     for (const fs::path& file : files) before.push_back(text_of(file));
     const Ended ended = run(command("train", {"--resume", latest}));
