@@ -52,8 +52,10 @@ format: developer ## Format all sources in place.
 
 # Debian's clang cannot read torch's headers as C++20: its files are left out of clang-tidy.
 .PHONY: check
-check: developer ## Check the format, and run clang-tidy over src.
+check: developer ## Check the format, compile with warnings as errors, run clang-tidy over src.
 	clang-format --dry-run -Werror $(SOURCES)
+	cmake --preset release -B build/strict -D SYNCOPATE_WARNINGS_ARE_ERRORS=ON
+	cmake --build build/strict
 	cmake --preset release -B build/check -D CMAKE_DISABLE_FIND_PACKAGE_Torch=ON \
 	  -D CMAKE_UNITY_BUILD=OFF
 	run-clang-tidy -quiet -p build/check '^$(CURDIR)/src/'

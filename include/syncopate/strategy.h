@@ -133,7 +133,7 @@ std::unique_ptr<Strategy> make_strategy(std::string_view text, const Training& t
 void check_strategy(std::string_view text, int ranks);
 
 /// The strategy with all its parameters, also those that `text` leaves out: what a run is to be
-/// resumed with, whatever the defaults are by then.
+/// resumed with, for defaults may change.
 std::string spell_out_strategy(std::string_view text);
 
 struct ParameterDescription {

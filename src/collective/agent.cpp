@@ -56,10 +56,15 @@ void leave_for_ever(Tasks tasks) {
   remains->push_back(std::move(tasks));
 }
 
-Time timed_yield(board::Host& host) {
+struct Yielded {
+  Time took = 0;
+  Time until = 0;
+};
+Yielded yield_core(board::Host& host) {
   const Time before = host.now();
   sched_yield();
-  return host.now() - before;
+  const Time now = host.now();
+  return {now - before, now};
 }
 
 std::size_t region_bytes(const Order& order, const board::Roster& roster) {
@@ -170,16 +175,16 @@ void Agent::run() {
     const Time until = again_at > now ? std::min(again_at, now + nap_) : now + nap_;
     const std::uint64_t calls = calls_;
     lock.unlock();
-    Time yielded = 0;
+    Yielded yielded;
     if (stay) {
-      yielded = timed_yield(*host_);
+      yielded = yield_core(*host_);
     } else {
       agency_.calls().sleep(*host_, calls, until);
     }
     // Not on the event of calls, so that nobody who calls has to wake it.
     while (driven_) std::this_thread::sleep_for(kRest);
     lock.lock();
-    if (stay) crowding_.note_yield(yielded, host_->now());
+    crowding_.note_yield(yielded.took, yielded.until);
   }
   if (!tasks_.empty()) leave_for_ever(std::move(tasks_));
   lock.unlock();  // A rank may want to do the agent's work, and sees that there is none left.
@@ -199,7 +204,9 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
     turn_or_fail(now);
     // The agent's own thread rests meanwhile.
     if (!awake(now, roster_.ranks())) break;
-    if (event.read() == seen) crowding_.note_yield(timed_yield(*host_), now);
+    if (event.read() != seen) break;
+    const Yielded yielded = yield_core(*host_);
+    crowding_.note_yield(yielded.took, yielded.until);
   }
   driven_ = false;
 }

@@ -16,14 +16,10 @@ class Crowding {
 
   /// A yield that ended at `now`.
   void note_yield(Time took, Time now) {
-    if (took < kSlice) {
-      calm_ += took;
-      if (calm_ > kCalm) belief_ = kShortest;
-      return;
-    }
-    calm_ = 0;
+    if (took < kSlice) return;
+    const bool again = until_ > 0 && now - took - until_ < kSoon;
+    belief_ = again ? std::min(2 * belief_, kLongest) : kShortest;
     until_ = now + belief_;
-    belief_ = std::min(2 * belief_, kLongest);
   }
 
   bool crowded(Time now) const { return now < until_; }
@@ -31,11 +27,10 @@ class Crowding {
  private:
   static constexpr Time kMillisecond = 1'000'000;
   static constexpr Time kSlice = kMillisecond / 2;
-  static constexpr Time kCalm = 20 * kMillisecond;  ///< So long without, and all is forgotten.
+  static constexpr Time kSoon = 20 * kMillisecond;  ///< After the last one was believed.
   static constexpr Time kShortest = 5 * kMillisecond;
   static constexpr Time kLongest = 100 * kMillisecond;
 
-  Time calm_ = 0;
   Time belief_ = kShortest;
   Time until_ = 0;
 };

@@ -19,12 +19,6 @@ constexpr int kTags = 1 << 14;
 /// From here on whoever waits wants to know for whom.
 constexpr Time kCurious = 200'000'000;
 
-/// What sums of `members` weights are divided by on their way: sixteen bits may not hold them.
-/// A power of two, so that nothing is lost by it.
-double reserve_of(DataType type, int members) {
-  return size_of(type) < sizeof(float) ? std::exp2(std::ceil(std::log2(members))) : 1;
-}
-
 }  // namespace
 
 GroupTask::GroupTask(Agent::Means means, std::shared_ptr<Region> region,
@@ -41,15 +35,10 @@ GroupTask::GroupTask(Agent::Means means, std::shared_ptr<Region> region,
       seen_(means_.place.machines()),
       asked_(means_.place.machines()),
       askers_(means_.place.machines()),
-      next_together_(static_cast<std::uint64_t>(options.synchronise_every)),
-      everybody_(shape.ranks) {
+      everybody_(shape.ranks),
+      together_(means_, shape, board_, options.synchronise_every) {
   std::iota(everybody_.begin(), everybody_.end(), 0);
   for (const int rank : everybody_) seat_of_[means_.roster.number(rank)] = rank;
-  std::vector<int> ranks(means_.place.machines());
-  for (const int machine : means_.place.machine_of) ++ranks[machine];
-  line_bytes_ = sizeof(Line) + *std::max_element(ranks.begin(), ranks.end()) * sizeof(int);
-  mine_.resize(line_bytes_);
-  lines_.resize(line_bytes_ * means_.place.machines());
 }
 
 // Rounds of groups.
@@ -189,11 +178,6 @@ std::byte* GroupTask::result_of(Round& round) const {
                            : round.unread.data();
 }
 
-bool GroupTask::done(Operations& operations) {
-  moves_ += std::erase_if(operations, [](const auto& operation) { return operation->done(); });
-  return operations.empty();
-}
-
 std::size_t GroupTask::own_index(const Round& round) const {
   return std::lower_bound(round.machines.begin(), round.machines.end(), means_.place.machine) -
          round.machines.begin();
@@ -253,10 +237,10 @@ bool GroupTask::advance(const Key& key, Round& round) {
     scatter(key, round);
   }
   if (round.phase == Phase::scatter) {
-    if (!done(round.operations)) return false;
+    if (!all_done(round.operations, moves_)) return false;
     gather(key, round);
   }
-  if (!done(round.operations)) return false;
+  if (!all_done(round.operations, moves_)) return false;
   std::vector<int> contributors;
   std::uint64_t staleness = 0;
   for (const auto& [machine, head] : round.heads) {
@@ -288,13 +272,17 @@ Time GroupTask::work(Time now) {
     }
     at = advance(key, round) ? rounds_.erase(at) : std::next(at);
   }
-  again_at = std::min(again_at, work_together(now));
-  moving_ = together_ == Together::reducing ||
-            std::any_of(rounds_.begin(), rounds_.end(), [](const auto& entry) {
-              return entry.second.phase == Phase::scatter || entry.second.phase == Phase::gather;
-            });
+  const auto under_way = std::count_if(rounds_.begin(), rounds_.end(), [](const auto& entry) {
+    return entry.second.phase != Phase::waiting || !entry.second.heads.empty();
+  });
+  again_at = std::min(again_at, together_.work(now, int(under_way)));
+  for (const auto& [machine, seen] : together_.take_news()) learn_seen(machine, seen);
+  moving_ =
+      together_.moving() || std::any_of(rounds_.begin(), rounds_.end(), [](const auto& entry) {
+        return entry.second.phase == Phase::scatter || entry.second.phase == Phase::gather;
+      });
   const Time look_at = look_for_missing(now);
-  return moving_ || together_ == Together::gathering ? now : std::min(again_at, look_at);
+  return together_.under_way() || moving_ ? now : std::min(again_at, look_at);
 }
 
 void GroupTask::hear(int from, std::span<const std::byte> message) {
@@ -364,107 +352,13 @@ void GroupTask::answer_askers() {
   }
 }
 
-// All ranks together.
-
-Time GroupTask::work_together(Time now) {
-  if (together_ == Together::idle && !begin_together()) return now + kShortly;
-  if (together_ == Together::gathering && done(together_operations_)) reduce_together();
-  if (together_ == Together::reducing && done(together_operations_)) conclude_together();
-  return kNever;
-}
-
-bool GroupTask::begin_together() {
-  const bool somebody = board_.anybody_counts();
-  if (somebody) {
-    if (options_.synchronise_every == 0) return true;
-    for (const int rank : everybody_) {
-      if (board_.counts(rank) && board_.published_step(rank) < next_together_) return true;
-    }
-    const board::Gathering all{.step = next_together_, .group = 0, .members = everybody_};
-    if (together_buffer_ < 0) together_buffer_ = board_.reserve_result(all);
-    if (together_buffer_ < 0) return false;
-    share_ = board_.choose_all(all);
-  } else {
-    share_ = {};
-  }
-  const Line own{.step = somebody ? next_together_ : 0,
-                 .staleness = share_.staleness,
-                 .seen = board_.least_seen(),
-                 .count = static_cast<int>(share_.contributors.size()),
-                 .rounds = static_cast<int>(
-                     std::count_if(rounds_.begin(), rounds_.end(),
-                                   [](const auto& entry) { return under_way(entry.second); }))};
-  std::memcpy(mine_.data(), &own, sizeof own);
-  std::memcpy(numbers_of(mine_.data()), share_.contributors.data(),
-              share_.contributors.size() * sizeof(int));
-  together_operations_.push_back(means_.channel->gather(mine_.data(), line_bytes_, lines_.data()));
-  together_ = Together::gathering;
-  return true;
-}
-
-GroupTask::Line GroupTask::line_of(int machine) const {
-  Line line;
-  std::memcpy(&line, lines_.data() + machine * line_bytes_, sizeof line);
-  return line;
-}
-
-void GroupTask::reduce_together() {
-  std::uint64_t step = 0;
-  int rounds = 0;
-  for (int machine = 0; machine < means_.place.machines(); ++machine) {
-    const Line line = line_of(machine);
-    step = std::max(step, line.step);
-    rounds += line.rounds;
-    learn_seen(machine, line.seen);
-  }
-  if (step == 0) {  // Nobody is left anywhere; but what was begun goes to its end.
-    over_ = rounds == 0;
-    together_ = Together::idle;
-    return;
-  }
-  next_together_ = step;
-  together_stage_.resize(bytes_);
-  board::weighted_sum(shape_.type, shape_.elements, share_.terms,
-                      1 / reserve_of(shape_.type, shape_.world_ranks), together_stage_.data());
-  together_operations_.push_back(means_.channel->reduce(together_stage_.data(),
-                                                        together_stage_.data(), shape_.elements,
-                                                        shape_.type, fabric::Combine::sum));
-  together_ = Together::reducing;
-}
-
-void GroupTask::conclude_together() {
-  std::vector<int> contributors;
-  std::uint64_t staleness = 0;
-  for (int machine = 0; machine < means_.place.machines(); ++machine) {
-    const Line line = line_of(machine);
-    staleness = std::max(staleness, line.staleness);
-    const std::size_t before = contributors.size();
-    contributors.resize(before + line.count);
-    std::memcpy(contributors.data() + before, numbers_of(lines_.data() + machine * line_bytes_),
-                line.count * sizeof(int));
-  }
-  // A machine that nobody is left on has no use for the mean.
-  if (together_buffer_ >= 0) {
-    const board::Term sum{.values = together_stage_.data(), .weight = 1};
-    const double scale = reserve_of(shape_.type, shape_.world_ranks) /
-                         static_cast<double>(std::max<std::size_t>(contributors.size(), 1));
-    board::weighted_sum(shape_.type, shape_.elements, {&sum, 1}, scale,
-                        board_.values(together_buffer_));
-    board_.publish_mean({.step = next_together_, .group = 0, .members = everybody_},
-                        together_buffer_, contributors, staleness);
-  }
-  together_buffer_ = -1;
-  next_together_ += static_cast<std::uint64_t>(options_.synchronise_every);
-  together_ = Together::idle;
-}
-
 // For messages.
 
 Time GroupTask::look_for_missing(Time now) {
   // The first thing that somebody here waits for: publications, or that somebody catches up.
   std::pair<std::uint64_t, std::uint64_t> wanted(0, 0);
   if (!rounds_.empty()) wanted.first = rounds_.begin()->first.first;
-  if (together_ != Together::idle && board_.anybody_counts()) wanted.first = next_together_;
+  if (together_.under_way() && board_.anybody_counts()) wanted.first = together_.step();
   for (const int rank : everybody_) {
     const std::uint64_t step = board_.published_step(rank);
     if (!board_.counts(rank) || board_.seen(rank) >= step) continue;

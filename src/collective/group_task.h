@@ -4,8 +4,7 @@
 // The machines of a group need no agreement on who starts: whoever does tells the others what it
 // brings (Head), which starts the round with them too. When the heads of all are there, each
 // machine gets a part of the vector from the others, sums it up in the order of machines, and gives
-// the mean to them. Every so many steps all ranks average together; then the fabric's own
-// collective does it.
+// the mean to them. Every so many steps all ranks average together (group_together.h).
 #pragma once
 
 #include <map>
@@ -17,6 +16,7 @@
 #include "board/machine_group_board.h"
 #include "collective/agent.h"
 #include "collective/group_exchange.h"
+#include "collective/group_together.h"
 #include "syncopate/group_average.h"
 
 namespace syncopate::detail {
@@ -32,12 +32,11 @@ class GroupTask final : public Agent::Task {
   void hear(int from, std::span<const std::byte> message) override;
   bool urgent() const override { return waiting_since_ != board::kNever; }
   bool moving() const override { return moving_; }
-  std::uint64_t moves() const override { return moves_; }
+  std::uint64_t moves() const override { return moves_ + together_.moves(); }
   RankSet awaited() const override { return missing_; }
-  bool over() const override { return over_; }
+  bool over() const override { return together_.over(); }
 
  private:
-  using Operations = std::vector<std::unique_ptr<fabric::Operation>>;
   using Key = std::pair<std::uint64_t, int>;  ///< Step and group.
   enum class Kind : std::uint8_t { head, here, ask, seen, who, missing };
   enum class Phase { waiting, heads, scatter, gather };
@@ -71,10 +70,6 @@ class GroupTask final : public Agent::Task {
 
   void look_at_ranks(Agent::Time now);
   Round& round_of(const Key& key, int member);
-  /// Whether some machine has begun it.
-  static bool under_way(const Round& round) {
-    return round.phase != Phase::waiting || !round.heads.empty();
-  }
   board::Gathering where(const Key& key, const Round& round) const;
   bool all_here(const Key& key, const Round& round) const;
   Duration grace(const Round& round) const;
@@ -85,28 +80,9 @@ class GroupTask final : public Agent::Task {
   void gather(const Key& key, Round& round);
   std::byte* result_of(Round& round) const;
   std::size_t own_index(const Round& round) const;
-  bool done(Operations& operations);
   /// The elements that are machine `index`'s of `machines`.
   std::pair<std::size_t, std::size_t> part(std::size_t index, std::size_t machines) const;
   int tag(const Key& key, bool second) const;
-
-  // All ranks together.
-  struct Line {
-    std::uint64_t step = 0;  ///< 0: nobody is left there.
-    std::uint64_t staleness = 0;
-    std::uint64_t seen = 0;
-    int count = 0;
-    int rounds = 0;  ///< Of groups, that are under way there.
-  };
-  enum class Together { idle, gathering, reducing };
-  /// Returns when to look again without news.
-  Agent::Time work_together(Agent::Time now);
-  /// Returns false if there is no buffer at the moment.
-  bool begin_together();
-  void reduce_together();
-  void conclude_together();
-  Line line_of(int machine) const;
-  std::byte* numbers_of(std::byte* line) const { return line + sizeof(Line); }
 
   void learn_seen(int machine, std::uint64_t seen);
   void look_at_window();
@@ -135,19 +111,10 @@ class GroupTask final : public Agent::Task {
   bool asked_who_ = false;
   RankSet missing_;
 
-  Together together_ = Together::idle;
-  std::uint64_t next_together_;
-  std::size_t line_bytes_;
-  std::vector<std::byte> mine_;
-  std::vector<std::byte> lines_;
   std::vector<int> everybody_;  ///< Of this machine.
-  board::MachineGroupBoard::Share share_;
-  int together_buffer_ = -1;
-  std::vector<std::byte> together_stage_;
-  Operations together_operations_;
+  GroupTogether together_;
   bool moving_ = false;
   std::uint64_t moves_ = 0;
-  bool over_ = false;
 };
 
 }  // namespace syncopate::detail

@@ -29,8 +29,7 @@ ParameterDescription ahead_parameter(const char* standard) {
           .standard = standard,
           .meaning =
               "steps like the last one that gradients are computed further ahead, for "
-              "momentum goes on that way: with several ranks and SGD with momentum, and "
-              "not with anticipate=off"};
+              "momentum goes on that way: with several ranks and SGD with momentum"};
 }
 
 ParameterDescription momentum_by_mass_parameter(const char* standard) {
@@ -57,6 +56,7 @@ std::vector<ParameterDescription> with_eager_parameters(std::vector<ParameterDes
        .standard = "on",
        .meaning = "compute gradients at the weights that are expected when they are taken"});
   own.push_back(ahead_parameter("2"));
+  own.back().meaning += ", and not with anticipate=off";
   own.push_back(momentum_by_mass_parameter("on"));
   own.push_back(window_parameter("8"));
   return own;

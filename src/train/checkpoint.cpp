@@ -58,7 +58,8 @@ constexpr const char* kStatistic = "statistic.";
 constexpr const char* kVector = "strategy.";
 constexpr const char* kOptimizer = "optimizer.";
 
-std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
+std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer,
+                      const std::string& kind) {
   TensorFile file{.tensors = {{kWeights, tensor_of(snapshot.weights)}}};
   for (const auto& [name, values] : snapshot.strategy.vectors) {
     file.tensors[kVector + name] = tensor_of(values);
@@ -67,21 +68,14 @@ std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& o
     file.tensors[fmt::format("{}{}", kStatistic, i)] = snapshot.statistics[i];
   }
   for (const auto& [name, values] : memory_of(optimizer)) file.tensors[kOptimizer + name] = values;
-  file.notes[kHead] = nlohmann::json{{"ranks", snapshot.ranks},
+  file.notes[kHead] = nlohmann::json{{"kind", kind},
+                                     {"ranks", snapshot.ranks},
                                      {"numbers", snapshot.numbers},
                                      {"strategy", snapshot.strategy.numbers},
                                      {"statistics", snapshot.statistics.size()},
                                      {"evaluations", snapshot.evaluations}}
                           .dump();
   return to_bytes(file);
-}
-
-std::size_t weights_of(const torch::optim::Optimizer& optimizer) {
-  std::size_t count = 0;
-  for (const auto& group : optimizer.param_groups()) {
-    for (const torch::Tensor& parameter : group.params()) count += std::size_t(parameter.numel());
-  }
-  return count;
 }
 
 /// Those whose names begin with `prefix`, by the rest of them.
@@ -163,8 +157,11 @@ void take_place(const fs::path& fresh, const fs::path& folder) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(const World& world, Together& together, fs::path run)
-    : world_(world), together_(together), folder_(std::move(run) / kFolder) {}
+Checkpoints::Checkpoints(const World& world, Together& together, fs::path run, std::string kind)
+    : world_(world),
+      together_(together),
+      folder_(std::move(run) / kFolder),
+      kind_(std::move(kind)) {}
 
 void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
   const fs::path fresh = folder_.string() + ".new";
@@ -180,7 +177,7 @@ void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& 
   ino_t written = 0;
   check(together_.each([&] {
     fs::create_directories(fresh);
-    written = write_file(part(fresh, world_.rank()), serialize(snapshot, optimizer));
+    written = write_file(part(fresh, world_.rank()), serialize(snapshot, optimizer, kind_));
   }));
   check(together_.one([&] {
     // Whoever was to do this before us may have died when it was done.
@@ -215,6 +212,9 @@ Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
   return reading(file, [&] {
     const TensorFile kept = read_tensor_file(file);
     const auto head = nlohmann::json::parse(kept.notes.at(kHead));
+    if (const std::string kind = head.at("kind"); kind != kind_) {
+      throw std::runtime_error(fmt::format("it is of a run of {}, and this is {}", kind, kind_));
+    }
     Snapshot snapshot{.weights = vector_of(kept.tensors.at(kWeights)),
                       .ranks = head.at("ranks").get<int>()};
     head.at("numbers").get_to(snapshot.numbers);
@@ -226,12 +226,7 @@ Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
     for (const auto& [name, values] : tensors_of(kept, kVector)) {
       snapshot.strategy.vectors[name] = vector_of(values);
     }
-    if (optimizer != nullptr) {
-      if (snapshot.weights.size() != weights_of(*optimizer)) {
-        throw std::runtime_error("it is of another model");
-      }
-      set_memory(*optimizer, tensors_of(kept, kOptimizer));
-    }
+    if (optimizer != nullptr) set_memory(*optimizer, tensors_of(kept, kOptimizer));
     return snapshot;
   });
 }

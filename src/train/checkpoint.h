@@ -31,7 +31,8 @@ struct Snapshot {
 
 class Checkpoints {
  public:
-  Checkpoints(const World& world, Together& together, std::filesystem::path run);
+  /// `kind`: what a run must have in common with one whose checkpoint it takes.
+  Checkpoints(const World& world, Together& together, std::filesystem::path run, std::string kind);
 
   /// All ranks together. Throws Error(environment) on every rank if any part could not be
   /// written; the old checkpoint stays as it was.
@@ -49,6 +50,7 @@ class Checkpoints {
   World world_;
   Together& together_;
   std::filesystem::path folder_;
+  std::string kind_;
 };
 
 /// Whether there is a checkpoint to resume from.

@@ -51,16 +51,15 @@ void visit(AdamWParamState& state, const Visit& each) { visit_moments(state, eac
 
 template <typename State>
 void read_memory(Optimizer& optimizer, const Tensors& memory) {
-  std::size_t number = 0;
+  if (memory.empty()) return;  // It had not stepped, or has nothing to remember.
+  std::size_t number = 0, known = 0;
   for (const auto& group : optimizer.param_groups()) {
     for (const torch::Tensor& parameter : group.params()) {
       const std::string prefix = std::to_string(number++) + ".";
       auto state = std::make_unique<State>();
-      int known = 0, all = 0;
       visit(*state, [&](const std::string& name, torch::Tensor& value) {
-        ++all;
         const auto found = memory.find(prefix + name);
-        if (found == memory.end()) return;
+        if (found == memory.end()) throw std::runtime_error("it lacks what the optimiser had");
         ++known;
         if (name != "step" && found->second.sizes() != parameter.sizes()) {
           throw std::runtime_error("it is of another model");
@@ -68,11 +67,10 @@ void read_memory(Optimizer& optimizer, const Tensors& memory) {
         value = found->second.clone();
         if (name != "step") value = value.to(parameter.device());
       });
-      if (known == 0) continue;  // It had not stepped, or has nothing to remember.
-      if (known < all) throw std::runtime_error("it is not whole");
       optimizer.state()[key_of<Memory::key_type>(parameter)] = std::move(state);
     }
   }
+  if (known < memory.size()) throw std::runtime_error("it is of another optimiser");
 }
 
 }  // namespace

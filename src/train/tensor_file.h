@@ -1,5 +1,6 @@
 // Tensors in a file, by name, in the format of safetensors (huggingface.co/docs/safetensors), which
-// Python reads as well: the length of a header, the header in JSON, the bytes of the tensors.
+// Python reads as well: the length of a header, the header in JSON, the bytes of the tensors. Among
+// the notes in the header is a checksum of those bytes.
 #pragma once
 
 #include <torch/torch.h>

@@ -82,7 +82,9 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
                world.shared_state()->roster().across()),
       evaluator_(world, *task_, device_),
       together_(world),
-      checkpoints_(world, together_, run),
+      checkpoints_(world, together_, run,
+                   fmt::format("{} with {}, {} and {}", config.workload, config.model,
+                               config.optimizer, config.strategy_in_full)),
       gather_(world, world.size() * sizeof(RankSums) / sizeof(double)),
       options_(options) {
   if (task_->uneven()) {

@@ -168,7 +168,7 @@ TEST(GroupTurns, WhatIsPublishedWhenTheRoundRunsIsInIt) {
       });
       baton->at(2, [&] {
         // From another machine the mean may still be on its way.
-        while (crew_of_this_program() == Crew::machines && !weights.ready()) be_away(1);
+        while (on_several_boards(crew_of_this_program()) && !weights.ready()) be_away(1);
         EXPECT_TRUE(weights.ready()) << "rank 0 has run the round";
         EXPECT_TRUE(weights.wait().included);
         expect_all(weights, 5);
@@ -279,7 +279,7 @@ TEST(GroupTurns, SynchronisingStepsMakeAllReplicasTheSame) {
 
 void expect_timeout_because_of_rank_1(GroupAverage<double>& weights, World& world) {
   // Across machines it takes a while to find out.
-  const bool across = crew_of_this_program() == Crew::machines;
+  const bool across = on_several_boards(crew_of_this_program());
   world.set_timeout(std::chrono::milliseconds(across ? 800 : 50));
   expect_refused(ErrorCode::timeout,
                  {"rank 0 waited", across ? "for rank 1 " : "for rank 1 (", "in step"},

@@ -134,6 +134,8 @@ TEST(Anticipate, GoesAsManyStepsFurtherAsAskedWhereThereIsMomentum) {
   for (const auto& [strategy, ahead] : {std::pair<const char*, double>{"eager-solo:grace=off", 2},
                                         {"eager-solo:grace=off:ahead=3.5", 3.5},
                                         {"eager-solo:grace=off:anticipate=off:ahead=3.5", 0},
+                                        {"m-sync:1", 0},
+                                        {"m-sync:1:ahead=2.5", 2.5},
                                         {"sync:ahead=1.5", 1.5}}) {
     for (const int ranks : {1, 2}) {
       for (const float momentum : {0.9F, 0.0F}) {

@@ -119,5 +119,19 @@ TEST(TrainEnds, ADamagedCheckpointIsReported) {
   EXPECT_TRUE(has(ended.err, "The file is damaged")) << ended.err;
 }
 
+TEST(TrainEnds, ACheckpointOfAnotherRunIsRefused) {
+  const TemporaryFolder folder, other;
+  ASSERT_EQ(run(training(folder.path(), {"-n", "1", "--until", "rounds:3"})).code, 0);
+  ASSERT_EQ(run(training(other.path(), {"-n", "1", "--until", "rounds:3", "-s", "local:2"})).code,
+            0);
+  const fs::path latest = folder.path() / "latest";
+  fs::remove_all(latest / "checkpoint");
+  fs::copy(other.path() / "latest" / "checkpoint", latest / "checkpoint");
+  const Ended ended = run(command("train", {"--resume", latest, "--until", "rounds:6"}));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(has(ended.err, "it is of a run of hyperplane with linear, sgd and local:2"))
+      << ended.err;
+}
+
 }  // namespace
 }  // namespace syncopate::testing

@@ -94,6 +94,20 @@ TEST(TrainProgram, SyncResumedIsBitIdenticalToSyncWithoutAPause) {
   expect_resumed_as_without_a_pause("sync");
 }
 
+TEST(TrainProgram, SoItIsWithTheMomentsOfAdam) {
+  for (const char* name : {"adam", "adamw"}) {
+    const TemporaryFolder whole, parts;
+    const auto until = [&](const char* end) -> Strings {
+      return {"-n", "2", "--optimizer", name, "--weight-decay", "0.01", "--until", end};
+    };
+    ASSERT_EQ(run(training(whole.path(), until("rounds:20"))).code, 0);
+    ASSERT_EQ(run(training(parts.path(), until("rounds:10"))).code, 0);
+    const fs::path latest = parts.path() / "latest";
+    ASSERT_EQ(run(command("train", {"--resume", latest, "--until", "rounds:20"})).code, 0);
+    EXPECT_EQ(saved_weights(latest, 1), saved_weights(whole.path() / "latest", 1)) << name;
+  }
+}
+
 TEST(TrainProgram, SoItIsWithGradientsComputedAhead) {
   expect_resumed_as_without_a_pause("sync:ahead=2");
 }

@@ -125,6 +125,8 @@ TEST(Refusal, ResumingWithOtherSettings) {
   const std::string before = text_of(latest / "config.json");
   expect_one_sentence(run(command("train", {"--resume", latest, "--batch", "8"})),
                       "has batch 4, and 8 was asked for");
+  expect_one_sentence(run(command("train", {"--resume", latest, "-s", "sync:ahead=1"})),
+                      R"(has strategy_in_full "sync:ahead=0", and "sync:ahead=1" was asked for)");
   EXPECT_EQ(text_of(latest / "config.json"), before);
   EXPECT_TRUE(fs::exists(latest / "result.json"));
 }

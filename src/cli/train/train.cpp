@@ -67,7 +67,7 @@ train::Config resumed(const TypedSettings& typed, const std::optional<std::strin
   const nlohmann::json was = kept, now = read;
   const std::pair<const char*, bool> given[] = {
       {"workload", bool(typed.workload)},   {"model", bool(typed.model)},
-      {"strategy", bool(strategy)},         {"batch", bool(typed.batch)},
+      {"strategy_in_full", bool(strategy)}, {"batch", bool(typed.batch)},
       {"optimizer", bool(typed.optimizer)}, {"rate", bool(typed.rate)},
       {"momentum", bool(typed.momentum)},   {"weight_decay", bool(typed.weight_decay)},
       {"schedule", bool(typed.schedule)},   {"imbalance", bool(typed.imbalance)},

@@ -1,0 +1,127 @@
+#include "collective/group_together.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "collective/group_exchange.h"
+
+namespace syncopate::detail {
+
+using board::Time;
+
+bool all_done(Operations& operations, std::uint64_t& moves) {
+  moves += std::erase_if(operations, [](const auto& operation) { return operation->done(); });
+  return operations.empty();
+}
+
+double reserve_of(DataType type, int members) {
+  return size_of(type) < sizeof(float) ? std::exp2(std::ceil(std::log2(members))) : 1;
+}
+
+GroupTogether::GroupTogether(Agent::Means& means, const board::GroupShape& shape,
+                             board::MachineGroupBoard& board, int every)
+    : means_(means),
+      shape_(shape),
+      board_(board),
+      every_(static_cast<std::uint64_t>(every)),
+      step_(every_),
+      everybody_(shape.ranks) {
+  std::iota(everybody_.begin(), everybody_.end(), 0);
+  std::vector<int> ranks(means_.place.machines());
+  for (const int machine : means_.place.machine_of) ++ranks[machine];
+  line_bytes_ = sizeof(Line) + *std::max_element(ranks.begin(), ranks.end()) * sizeof(int);
+  mine_.resize(line_bytes_);
+  lines_.resize(line_bytes_ * means_.place.machines());
+}
+
+Time GroupTogether::work(Time now, int rounds) {
+  if (phase_ == Phase::idle && !begin(rounds)) return now + kShortly;
+  if (phase_ == Phase::gathering && all_done(operations_, moves_)) reduce();
+  if (phase_ == Phase::reducing && all_done(operations_, moves_)) conclude();
+  return board::kNever;
+}
+
+bool GroupTogether::begin(int rounds) {
+  const bool somebody = board_.anybody_counts();
+  if (somebody) {
+    if (every_ == 0) return true;
+    for (const int rank : everybody_) {
+      if (board_.counts(rank) && board_.published_step(rank) < step_) return true;
+    }
+    const board::Gathering all{.step = step_, .group = 0, .members = everybody_};
+    if (buffer_ < 0) buffer_ = board_.reserve_result(all);
+    if (buffer_ < 0) return false;
+    share_ = board_.choose_all(all);
+  } else {
+    share_ = {};
+  }
+  const Line own{.step = somebody ? step_ : 0,
+                 .staleness = share_.staleness,
+                 .seen = board_.least_seen(),
+                 .count = static_cast<int>(share_.contributors.size()),
+                 .rounds = rounds};
+  std::memcpy(mine_.data(), &own, sizeof own);
+  std::memcpy(numbers_of(mine_.data()), share_.contributors.data(),
+              share_.contributors.size() * sizeof(int));
+  operations_.push_back(means_.channel->gather(mine_.data(), line_bytes_, lines_.data()));
+  phase_ = Phase::gathering;
+  return true;
+}
+
+GroupTogether::Line GroupTogether::line_of(int machine) const {
+  Line line;
+  std::memcpy(&line, lines_.data() + machine * line_bytes_, sizeof line);
+  return line;
+}
+
+void GroupTogether::reduce() {
+  std::uint64_t step = 0;
+  int rounds = 0;
+  for (int machine = 0; machine < means_.place.machines(); ++machine) {
+    const Line line = line_of(machine);
+    step = std::max(step, line.step);
+    rounds += line.rounds;
+    news_.emplace_back(machine, line.seen);
+  }
+  if (step == 0) {  // Nobody is left anywhere; but what was begun goes to its end.
+    over_ = rounds == 0;
+    phase_ = Phase::idle;
+    return;
+  }
+  step_ = step;
+  stage_.resize(shape_.elements * size_of(shape_.type));
+  board::weighted_sum(shape_.type, shape_.elements, share_.terms,
+                      1 / reserve_of(shape_.type, shape_.world_ranks), stage_.data());
+  operations_.push_back(means_.channel->reduce(stage_.data(), stage_.data(), shape_.elements,
+                                               shape_.type, fabric::Combine::sum));
+  phase_ = Phase::reducing;
+}
+
+void GroupTogether::conclude() {
+  std::vector<int> contributors;
+  std::uint64_t staleness = 0;
+  for (int machine = 0; machine < means_.place.machines(); ++machine) {
+    const Line line = line_of(machine);
+    staleness = std::max(staleness, line.staleness);
+    const std::size_t before = contributors.size();
+    contributors.resize(before + line.count);
+    std::memcpy(contributors.data() + before, numbers_of(lines_.data() + machine * line_bytes_),
+                line.count * sizeof(int));
+  }
+  // A machine that nobody is left on has no use for the mean.
+  if (buffer_ >= 0) {
+    const board::Term sum{.values = stage_.data(), .weight = 1};
+    const double scale = reserve_of(shape_.type, shape_.world_ranks) /
+                         static_cast<double>(std::max<std::size_t>(contributors.size(), 1));
+    board::weighted_sum(shape_.type, shape_.elements, {&sum, 1}, scale, board_.values(buffer_));
+    board_.publish_mean({.step = step_, .group = 0, .members = everybody_}, buffer_, contributors,
+                        staleness);
+  }
+  buffer_ = -1;
+  step_ += every_;
+  phase_ = Phase::idle;
+}
+
+}  // namespace syncopate::detail
