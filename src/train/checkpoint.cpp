@@ -130,6 +130,19 @@ auto reading(const fs::path& file, const Read& read) {
   }
 }
 
+struct Part {
+  TensorFile file;
+  nlohmann::json head;
+};
+Part read_part(const fs::path& file, const std::string& kind) {
+  Part part{.file = read_tensor_file(file)};
+  part.head = nlohmann::json::parse(part.file.notes.at(kHead));
+  if (const std::string its = part.head.at("kind"); its != kind) {
+    throw std::runtime_error(fmt::format("it is of a run of {}, and this is {}", its, kind));
+  }
+  return part;
+}
+
 /// So that a name is on the disk too, not only what is in the file.
 void sync_folder(const fs::path& folder) {
   const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -210,11 +223,7 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
 Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
   const fs::path file = part(folder_, rank);
   return reading(file, [&] {
-    const TensorFile kept = read_tensor_file(file);
-    const auto head = nlohmann::json::parse(kept.notes.at(kHead));
-    if (const std::string kind = head.at("kind"); kind != kind_) {
-      throw std::runtime_error(fmt::format("it is of a run of {}, and this is {}", kind, kind_));
-    }
+    const auto [kept, head] = read_part(file, kind_);
     Snapshot snapshot{.weights = vector_of(kept.tensors.at(kWeights)),
                       .ranks = head.at("ranks").get<int>()};
     head.at("numbers").get_to(snapshot.numbers);
@@ -233,13 +242,13 @@ Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
 
 bool has_checkpoint(const fs::path& run) { return fs::exists(run / kFolder); }
 
-Position saved_position(const fs::path& run) {
+Position saved_position(const fs::path& run, const std::string& kind) {
   Position position;
   // Ranks agree about rounds; the clock that was ahead is the one that may have ended the run.
   for (const int rank : parts_in(run / kFolder)) {
     const fs::path file = part(run / kFolder, rank);
     reading(file, [&] {
-      const auto head = nlohmann::json::parse(read_notes(file).at(kHead));
+      const nlohmann::json head = read_part(file, kind).head;
       const auto& numbers = head.at("numbers");
       position.samples = numbers.at("samples");
       position.rounds = numbers.at("exchanges");

@@ -55,7 +55,8 @@ class Checkpoints {
 
 /// Whether there is a checkpoint to resume from.
 bool has_checkpoint(const std::filesystem::path& run);
-/// How far the run had come when it was saved. Throws Error if that cannot be read.
-Position saved_position(const std::filesystem::path& run);
+/// How far the run had come when it was saved. Throws Error if any part cannot be read, or is of
+/// another kind of run.
+Position saved_position(const std::filesystem::path& run, const std::string& kind);
 
 }  // namespace syncopate::train

@@ -42,6 +42,11 @@ std::string to_string(const Until& until) {
   return "?";
 }
 
+std::string kind_of(const Config& config) {
+  return fmt::format("{} with {}, {} and {}", config.workload, config.model, config.optimizer,
+                     config.strategy_in_full);
+}
+
 void to_json(nlohmann::json& json, const Config& config) {
   json = {{"workload", config.workload},
           {"model", config.model},

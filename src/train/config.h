@@ -51,6 +51,9 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 
+/// What a run has in common with every run that can go on from its checkpoint.
+std::string kind_of(const Config& config);
+
 void to_json(nlohmann::json& json, const Config& config);
 void from_json(const nlohmann::json& json, Config& config);
 

@@ -4,7 +4,10 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "syncopate/allreduce.h"
@@ -24,6 +27,9 @@ class Evaluator {
   void average_statistics();
 
  private:
+  /// The hits among these samples of the test set, and the sum of their losses.
+  std::pair<double, double> judge(std::span<const std::int64_t> samples);
+
   World world_;
   Task& task_;
   torch::Device device_;

@@ -102,8 +102,17 @@ std::unique_ptr<Task> checked(const Config& config) {
     refuse(fmt::format("the run ends by {} but is never evaluated", to_string(config.until)),
            "Evaluate now and then (--evaluate-every SAMPLES)");
   }
+  if (config.until.kind == Until::Kind::accuracy && config.until.amount > 100) {
+    refuse(fmt::format("no accuracy is {} %", config.until.amount), "Give 100 or less");
+  }
   Weather(Imbalance::parse(config.imbalance), config.ranks, 0, config.seed);
-  return make_task(chosen, {.data = config.data, .model = config.model, .seed = config.seed});
+  auto task = make_task(chosen, {.data = config.data, .model = config.model, .seed = config.seed});
+  if (config.batch > task->train_samples()) {
+    refuse(fmt::format("the batch is {}, and {} has {} samples to train with", config.batch,
+                       config.workload, task->train_samples()),
+           "Give as many or fewer");
+  }
+  return task;
 }
 
 }  // namespace
@@ -116,7 +125,7 @@ void check_resumed(const fs::path& directory, const Config& config) {
     refuse(fmt::format("{} has no checkpoint", directory.string()),
            "Resume a run that was saved (--checkpoint-every, or ended with Ctrl-C)");
   }
-  const Position position = saved_position(directory);
+  const Position position = saved_position(directory, kind_of(config));
   if (!has_ended(config.until, epoch, position)) return;
   refuse(fmt::format("the run in {} is complete: its end is {}, and it has trained {:.0f} rounds, "
                      "{:.0f} samples or {:.3g} epochs, for {:.1f} s",

@@ -23,7 +23,5 @@ struct TensorFile {
 std::string to_bytes(const TensorFile& file);
 /// Their tensors are on the host. Throws std::runtime_error for what is no such file, or not whole.
 TensorFile read_tensor_file(const std::filesystem::path& path);
-/// Reads no more than that.
-Notes read_notes(const std::filesystem::path& path);
 
 }  // namespace syncopate::train

@@ -82,9 +82,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
                world.shared_state()->roster().across()),
       evaluator_(world, *task_, device_),
       together_(world),
-      checkpoints_(world, together_, run,
-                   fmt::format("{} with {}, {} and {}", config.workload, config.model,
-                               config.optimizer, config.strategy_in_full)),
+      checkpoints_(world, together_, run, kind_of(config)),
       gather_(world, world.size() * sizeof(RankSums) / sizeof(double)),
       options_(options) {
   if (task_->uneven()) {
@@ -281,6 +279,9 @@ Result Trainer::write_result() {
               ranks.size() * sizeof(RankSums));
   Result result = sum_up(ranks, evaluations_, config_.target, workload_.regression);
   result.rounds = double(course_.exchanges());
+  // Those that count: what was dropped does not, and what a rank gave before it died does.
+  result.samples = course_.samples();
+  if (result.seconds > 0) result.samples_per_s = result.samples / result.seconds;
   for (const RankSums& rank : ranks) signal_ = std::max(signal_, int(rank.signal));
   result.interrupted = signal_ != 0;
   result.dead = world_.dead().list();

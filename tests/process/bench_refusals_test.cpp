@@ -32,6 +32,14 @@ TEST_P(BenchRefusal, IsOneSentence) {
   EXPECT_EQ(std::ranges::count(program.err(), '\n'), 1) << program.err();
 }
 
+TEST(BenchRefusal, OfAPeerThatIsAskedForAndNotThereIsOneSentenceToo) {
+  Program program({"env", "SYNCOPATE_PEERS=/nowhere", SYNCOPATE_CLI_PATH, "bench", "allreduce",
+                   "--against", "openmpi"});
+  EXPECT_EQ(program.wait(), kWrongUsage);
+  EXPECT_EQ(program.out(), "");
+  EXPECT_TRUE(has(program.err(), "openmpi is not there")) << program.err();
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bench, BenchRefusal,
     ::testing::Values(

@@ -48,6 +48,20 @@ class Evaluated : public ::testing::Test {
     return found;
   }
 
+  /// One process with these statistics, on all test samples.
+  Score reference(double statistic) const {
+    const auto task =
+        make_task(workload("mnist"), {.data = folder_.path(), .model = "resnet8", .seed = 1});
+    const torch::NoGradGuard no_grad;
+    for (torch::Tensor& buffer : statistics(*task)) {
+      buffer.copy_(torch::arange(buffer.numel()).add(statistic).view(buffer.sizes()));
+    }
+    task->model().eval();
+    std::vector<std::int64_t> samples(std::size_t(task->test_samples()));
+    std::iota(samples.begin(), samples.end(), 0);
+    return task->score(task->test_batch(samples));
+  }
+
   static void expect_means(Task& task) {
     for (const torch::Tensor& buffer : statistics(task)) {
       const torch::Tensor mean = torch::arange(buffer.numel()).add(2).view(buffer.sizes());
@@ -74,22 +88,26 @@ TEST_F(Evaluated, ModelsAreJudgedWithThemAndAllRanksHearTheSame) {
     expect_means(task);
     EXPECT_TRUE(task.model().is_training()) << "training goes on";
   });
-  // One process with the means, on all test samples.
-  const auto task =
-      make_task(workload("mnist"), {.data = folder_.path(), .model = "resnet8", .seed = 1});
-  const torch::NoGradGuard no_grad;
-  for (torch::Tensor& buffer : statistics(*task)) {
-    buffer.copy_(torch::arange(buffer.numel()).add(2).view(buffer.sizes()));
-  }
-  task->model().eval();
-  std::vector<std::int64_t> samples(std::size_t(task->test_samples()));
-  std::iota(samples.begin(), samples.end(), 0);
-  const Score score = task->score(task->test_batch(samples));
+  const Score score = reference(2);
   for (const Evaluation& one : heard) {
     EXPECT_EQ(one.seconds, 1.5 * (kRanks - 1)) << "the clock of who has trained longest";
     EXPECT_EQ(one.samples, 100);
     EXPECT_NEAR(one.loss, score.losses.mean().item<double>(), 1e-4);
     EXPECT_NEAR(one.accuracy, 100 * score.hits.mean().item<double>(), 1e-4);
+  }
+}
+
+TEST_F(Evaluated, ByAllTestSamplesAlsoWhereARankIsGone) {
+  std::vector<Evaluation> heard(kRanks);
+  on_ranks([&](World& world, Task&, Evaluator& evaluator) {
+    if (world.rank() == 1) return;
+    heard[world.rank()] = evaluator.evaluate(world.rank(), 100);
+  });
+  const Score score = reference(2);  // The mean of what ranks 0 and 2 have.
+  for (const int rank : {0, 2}) {
+    EXPECT_EQ(heard[rank].seconds, 2);
+    EXPECT_NEAR(heard[rank].loss, score.losses.mean().item<double>(), 1e-4);
+    EXPECT_NEAR(heard[rank].accuracy, 100 * score.hits.mean().item<double>(), 1e-4);
   }
 }
 

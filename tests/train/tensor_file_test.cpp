@@ -47,7 +47,6 @@ TEST_F(TensorFiles, AreReadAsTheyWereWritten) {
   const auto path = write(to_bytes(kSome));
   const TensorFile read = read_tensor_file(path);
   EXPECT_EQ(read.notes, kSome.notes);
-  EXPECT_EQ(read_notes(path).at("head"), kSome.notes.at("head"));
   ASSERT_EQ(read.tensors.size(), kSome.tensors.size());
   for (const auto& [name, tensor] : kSome.tensors) {
     EXPECT_EQ(read.tensors.at(name).scalar_type(), tensor.scalar_type()) << name;
@@ -90,7 +89,6 @@ TEST_F(TensorFiles, ThatAreNotWholeAreRefused) {
   }
   expect_refused(bytes + '\0', "whole");
   EXPECT_THROW(read_tensor_file(folder_.path() / "none"), std::runtime_error);
-  EXPECT_THROW(read_notes(folder_.path() / "none"), std::runtime_error);
 }
 
 TEST_F(TensorFiles, WithAnyByteOfATensorChangedAreRefused) {

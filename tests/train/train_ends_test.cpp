@@ -119,6 +119,22 @@ TEST(TrainEnds, ADamagedCheckpointIsReported) {
   EXPECT_TRUE(has(ended.err, "The file is damaged")) << ended.err;
 }
 
+TEST(TrainEnds, ACheckpointWithOneWrongByteIsRefusedBeforeAnyRankStarts) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run(training(folder.path(), {"-n", "2", "--until", "rounds:3"})).code, 0);
+  const fs::path latest = folder.path() / "latest";
+  const fs::path part = latest / "checkpoint" / "rank-1.safetensors";
+  std::string bytes = text_of(part);
+  bytes.back() = char(bytes.back() ^ 1);
+  std::ofstream(part, std::ios::binary) << bytes;
+  const std::string sound = text_of(latest / "checkpoint" / "rank-0.safetensors");
+  const Ended ended = run(command("train", {"--resume", latest, "--until", "rounds:6"}));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(has(ended.err, "rank-1.safetensors cannot be read: it is damaged")) << ended.err;
+  EXPECT_EQ(text_of(latest / "checkpoint" / "rank-0.safetensors"), sound);
+  EXPECT_EQ(text_of(part), bytes) << "nothing was saved over it";
+}
+
 TEST(TrainEnds, ACheckpointOfAnotherRunIsRefused) {
   const TemporaryFolder folder, other;
   ASSERT_EQ(run(training(folder.path(), {"-n", "1", "--until", "rounds:3"})).code, 0);

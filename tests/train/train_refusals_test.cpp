@@ -58,9 +58,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Imbalance", {"--imbalance", "often"}, "shift:"},
         Case{"ImbalanceRank", {"--imbalance", "persistent:5*8"}, "5"},
         Case{"Batch", {"--batch", "0"}, "--batch"},
+        Case{"BatchOfAll", {"--batch", "1000000"}, "samples to train with"},
         Case{"Rate", {"--rate", "-1"}, "the learning rate is -1"},
         Case{"Until", {"--until", "tomorrow"}, "'tomorrow' does not say when to end"},
         Case{"UntilAccuracy", {"--until", "accuracy:90"}, "a regression, which has no accuracy"},
+        Case{"UntilPerfect",
+             {"-w", "video", "--until", "accuracy:188"},
+             "no accuracy is 188 %. Give 100 or less"},
         Case{"UntilNever", {"--until", "loss:1", "--evaluate-every", "0"}, "never evaluated"},
         Case{"Schedule", {"--schedule", "cosine", "--until", "seconds:1"}, "how long the run is"},
         Case{"Data", {"-w", "mnist", "--data", "/nowhere"}, "make data"}),
@@ -79,6 +83,14 @@ TEST(Refusal, APlaceThatCannotBeWritten) {
   const Ended ended = run(training("/dev/null/runs", {"-n", "2"}));
   EXPECT_TRUE(has(ended.err, "Choose another place with --runs")) << ended.err;
   EXPECT_EQ(ended.code, kFailed);
+}
+
+TEST(Refusal, ResultsOfAComparisonThatCannotBeWritten) {
+  const TemporaryFolder folder;
+  expect_one_sentence(run(command("compare", {"-w", "hyperplane", "-n", "2", "--runs",
+                                              folder.path() / "runs", "--json", "/nowhere/x"})),
+                      "--json: /nowhere/x cannot be written");
+  EXPECT_FALSE(fs::exists(folder.path() / "runs"));
 }
 
 TEST(Refusal, ACommandThatIsNotThereListsThoseThatAre) {

@@ -193,6 +193,10 @@ Request checked(const Typed& typed, const Defaults& defaults) {
                                                           request.fabric, request.ranks_each);
   request.peers =
       find_peers(typed.against.empty() ? defaults.against : typed.against, request.ranks);
+  const bool by_name = !typed.against.empty() && typed.against != "all";
+  if (by_name && !request.peers.missing.empty()) {
+    throw UsageError("--against: " + request.peers.missing.front());
+  }
   return request;
 }
 

@@ -92,6 +92,11 @@ int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) 
           fmt::print(stderr, "syncopate: {} did not come to its end; what it wrote is in {}\n",
                      config.strategy, finished.directory.string());
         }
+        std::erase_if(runs, [](const auto& each) { return each.second.empty(); });
+        if (!runs.empty()) {  // What did come to its end is worth seeing.
+          crew.first(
+              [&] { show(put_together(runs, wanted.target, first.target, regression), wanted); });
+        }
         return finished.exit_code == 0 ? 1 : finished.exit_code;
       }
       runs[i].second.push_back(*finished.result);
@@ -131,6 +136,9 @@ void add_compare(CLI::App& program, int& exit_code) {
         throw UsageError("--strategies is empty; name at least one");
       }
       if (typed->repeat) whole_number("--repeat", *typed->repeat, 1, kMostRuns);
+      if (!typed->json.empty() && !std::ofstream(typed->json, std::ios::app)) {
+        throw UsageError(fmt::format("--json: {} cannot be written", typed->json));
+      }
     });
     for (const std::string& strategy : split(typed->strategies)) {
       wanted.configs.push_back(crew.decide([&] {
