@@ -138,7 +138,6 @@ std::vector<Entry> entries_in(const Opened& file) {
 std::vector<std::pair<std::string, torch::Tensor>> in_order(const Tensors& tensors) {
   std::vector<std::pair<std::string, torch::Tensor>> all;
   for (const auto& [name, tensor] : tensors) {
-    name_of(tensor.scalar_type());
     all.emplace_back(name, tensor.detach().to(torch::kCPU).contiguous());
   }
   std::ranges::stable_sort(all, std::greater<>(),

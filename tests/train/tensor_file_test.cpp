@@ -112,6 +112,8 @@ TEST_F(TensorFiles, OfAnotherKindAreRefused) {
   expect_refused(edited(two, "[8,16]", "[0,08]"), "parse");
   expect_refused(edited(two, "[8,16]", "[9,17]"), "not where");  // A hole.
   expect_refused(edited(two, "[8,16]", "[4,12]"), "not where");  // One upon the other.
+  expect_refused(edited(to_bytes({.tensors = {{"t", torch::ones({10})}}}), "[10]", "[-1]"),
+                 "impossible");
   expect_refused(edited(two, "\"shape\"", "\"Shape\""), "shape");
 }
 

@@ -2,7 +2,9 @@
 // on where it stopped.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "train/train_program.h"
@@ -64,11 +66,9 @@ TEST(TrainProgram, EveryRoundOfARelaxedRunIsInItsMetrics) {
   EXPECT_NEAR(mass[0] * 2 * 4, result.at("samples").get<double>(), 1e-6);
 }
 
-void expect_resumed_as_without_a_pause(const std::string& strategy,
-                                       const std::string& device = "cpu") {
+void expect_resumed_as_without_a_pause(Strings settings) {
   const TemporaryFolder whole, parts;
-  const Strings settings = {"-n",  "2",        "-s",   strategy,     "--momentum",
-                            "0.9", "--device", device, "--nesterov", "--until"};
+  settings.insert(settings.end(), {"-n", "2", "--until"});
   const auto until = [&](const char* end) {
     Strings all = settings;
     all.emplace_back(end);
@@ -91,25 +91,17 @@ void expect_resumed_as_without_a_pause(const std::string& strategy,
 }
 
 TEST(TrainProgram, SyncResumedIsBitIdenticalToSyncWithoutAPause) {
-  expect_resumed_as_without_a_pause("sync");
+  expect_resumed_as_without_a_pause({"-s", "sync", "--momentum", "0.9", "--nesterov"});
 }
 
 TEST(TrainProgram, SoItIsWithTheMomentsOfAdam) {
   for (const char* name : {"adam", "adamw"}) {
-    const TemporaryFolder whole, parts;
-    const auto until = [&](const char* end) -> Strings {
-      return {"-n", "2", "--optimizer", name, "--weight-decay", "0.01", "--until", end};
-    };
-    ASSERT_EQ(run(training(whole.path(), until("rounds:20"))).code, 0);
-    ASSERT_EQ(run(training(parts.path(), until("rounds:10"))).code, 0);
-    const fs::path latest = parts.path() / "latest";
-    ASSERT_EQ(run(command("train", {"--resume", latest, "--until", "rounds:20"})).code, 0);
-    EXPECT_EQ(saved_weights(latest, 1), saved_weights(whole.path() / "latest", 1)) << name;
+    expect_resumed_as_without_a_pause({"--optimizer", name, "--weight-decay", "0.01"});
   }
 }
 
 TEST(TrainProgram, SoItIsWithGradientsComputedAhead) {
-  expect_resumed_as_without_a_pause("sync:ahead=2");
+  expect_resumed_as_without_a_pause({"-s", "sync:ahead=2", "--momentum", "0.9"});
 }
 
 TEST(TrainProgram, GoesOnWithTheParametersItHadWhateverTheDefaultsAre) {
@@ -228,7 +220,8 @@ TEST(TrainProgram, RanksOnAGpuEndWhereThoseOnProcessorsDo) {
 
 TEST(TrainProgram, ResumedOnAGpuItIsBitIdenticalToo) {
   if (!has_cuda()) GTEST_SKIP() << "there is no CUDA device";
-  expect_resumed_as_without_a_pause("sync:ahead=2", "cuda");
+  expect_resumed_as_without_a_pause(
+      {"-s", "sync:ahead=2", "--momentum", "0.9", "--device", "cuda"});
 }
 
 TEST(CompareProgram, GivesARowWithAllFiguresForEachStrategy) {
@@ -264,6 +257,27 @@ TEST(CompareProgram, GivesARowWithAllFiguresForEachStrategy) {
     for (auto& row : rows) row["config"].erase(name);
   }
   EXPECT_EQ(rows[0].at("config"), rows[1].at("config")) << "the same settings and seeds";
+}
+
+TEST(CompareProgram, InterruptedItShowsWhatIsComplete) {
+  const TemporaryFolder folder;
+  const fs::path runs = folder.path() / "runs", json = folder.path() / "rows";
+  Program program(
+      command("compare", {"-w", "hyperplane", "--batch", "4", "-n", "2", "-s", "sync,eager-solo",
+                          "--until", "seconds:2", "--runs", runs, "--json", json}));
+  await(
+      [&] {
+        return fs::exists(runs) && std::distance(fs::directory_iterator(runs), {}) == 2 &&
+               !processes_by("SYNCOPATE_RANK", runs).empty();
+      },
+      "a second run");
+  program.send(SIGINT);
+  EXPECT_NE(program.wait(), 0);
+  EXPECT_TRUE(has(program.err(), "eager-solo did not come to its end")) << program.err();
+  EXPECT_TRUE(has(program.out(), "\nsync ")) << program.out();
+  const std::string rows = text_of(json);
+  EXPECT_EQ(std::ranges::count(rows, '\n'), 1) << rows;
+  EXPECT_EQ(nlohmann::json::parse(rows).at("strategy"), "sync");
 }
 
 }  // namespace

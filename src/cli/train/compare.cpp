@@ -76,6 +76,9 @@ int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) 
   }
   std::vector<std::pair<std::string, std::vector<train::Result>>> runs;
   for (const auto& config : wanted.configs) runs.emplace_back(config.strategy, 0);
+  const auto conclude = [&] {
+    crew.first([&] { show(put_together(runs, wanted.target, first.target, regression), wanted); });
+  };
   // One run of each, then the next of each: what changes on the machine meets them all.
   for (int round = 0; round < wanted.repeat; ++round) {
     for (std::size_t i = 0; i < wanted.configs.size(); ++i) {
@@ -93,16 +96,13 @@ int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) 
                      config.strategy, finished.directory.string());
         }
         std::erase_if(runs, [](const auto& each) { return each.second.empty(); });
-        if (!runs.empty()) {  // What did come to its end is worth seeing.
-          crew.first(
-              [&] { show(put_together(runs, wanted.target, first.target, regression), wanted); });
-        }
+        if (!runs.empty()) conclude();  // What did come to its end is worth seeing.
         return finished.exit_code == 0 ? 1 : finished.exit_code;
       }
       runs[i].second.push_back(*finished.result);
     }
   }
-  crew.first([&] { show(put_together(runs, wanted.target, first.target, regression), wanted); });
+  conclude();
   return 0;
 }
 
