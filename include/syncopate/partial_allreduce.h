@@ -56,6 +56,8 @@ void leave(PartialExchange&);
 Scale scale_of(const PartialExchange&);
 std::size_t elements_of(const PartialExchange&);
 std::uint64_t deposits_dropped(const PartialExchange&);
+std::uint64_t drops_unreported(const PartialExchange&);
+void report_drops(PartialExchange&, std::uint64_t drops);
 bool has_carried(const PartialExchange&);
 double copy_carried(const PartialExchange&, void* into);
 void restore(PartialExchange&, const void* sum, std::size_t elements, double weight);
@@ -221,6 +223,10 @@ class PartialAllreduce {
   void restore(std::span<const T> sum, double weight) requires(sizeof(T) >= sizeof(float)) {
     detail::restore(*exchange_, sum.data(), sum.size(), weight);
   }
+
+  /// The same for drops of this rank that no receipt has told of yet.
+  std::uint64_t unreported() const { return detail::drops_unreported(*exchange_); }
+  void report(std::uint64_t drops) { detail::report_drops(*exchange_, drops); }
 
   /// Deposits of this rank that were dropped as too old, up to the last round seen.
   std::uint64_t dropped() const { return detail::deposits_dropped(*exchange_); }

@@ -93,6 +93,9 @@ class Strategy {
   /// how long the step took.
   virtual void end_step(Duration computing) = 0;
 
+  /// This rank wants to end: the coming end_step() exchanges though it may not be time yet.
+  virtual void hasten() {}
+
   /// Numbers that travel with this rank's work and are summed over ranks; written before
   /// end_step(). The learner gets the sums in Exchange::notes.
   std::span<float> notes() { return notes_; }

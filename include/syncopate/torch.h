@@ -99,6 +99,9 @@ struct DistributedOptions {
   std::int64_t batch = 0;    ///< Per rank and step.
 };
 
+/// With this loop `dropcompute` is `sync` and `biased-local` is without its bias: steps in parts
+/// and the choice of samples are the program's, through strategy() (parts(), enough(), choose(),
+/// note_losses()).
 class DistributedOptimizer {
  public:
   /// Made by every rank with the same arguments. All ranks start with rank 0's parameters.

@@ -36,7 +36,8 @@ class World {
   RankSet dead() const;
 
   /// How long any wait may last before it throws Error(timeout). From SYNCOPATE_TIMEOUT
-  /// (seconds) if set, else five minutes.
+  /// (seconds) if set, else five minutes. How long another machine may be silent is what the first
+  /// rank of this one has set.
   Duration timeout() const;
   void set_timeout(Duration timeout);
 

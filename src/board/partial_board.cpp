@@ -216,6 +216,12 @@ std::optional<PartialBoard::Carried> PartialBoard::carried() const {
                  .factor = factor(note(me, slot))};
 }
 
+std::uint64_t PartialBoard::unreported() const {
+  const int me = roster_.rank();
+  const int slot = DecideWord::unpack(words_[me].load()).deposit - 1;
+  return unreported_ + (slot == kNoSlot ? 0 : note(me, slot).dropped.peek());
+}
+
 bool PartialBoard::completes_attendance() {
   const std::uint64_t arrivals = arrivals_->increment();
   for (int rank = 0; rank < shape_.ranks; ++rank) {
@@ -244,6 +250,22 @@ bool PartialBoard::release_through(RoundNumber round) {
   if (round <= line.seen.peek()) return false;
   step(Step::release);
   line.seen.store(round);
+  return unblock();
+}
+
+bool PartialBoard::release_through_and_wait(RoundNumber round, RoundNumber next) {
+  Line& line = lines_[roster_.rank()];
+  const bool releases = round > line.seen.peek();
+  if (releases) {
+    step(Step::release);
+    line.seen.release(round);
+  }
+  // Processors let nothing that is read after it overtake this store, nor those before it.
+  line.waiting.store(next);
+  return releases && unblock();
+}
+
+bool PartialBoard::unblock() {
   if (hot_->blocked.load() == 0) return false;
   hot_->blocked.store(0);
   signal();

@@ -92,6 +92,10 @@ class PartialBoard {
   std::optional<Carried> carried() const;
   /// Deposits of this rank that were dropped so far.
   std::uint64_t dropped() const { return dropped_; }
+  /// Those of them that no round has reported yet.
+  std::uint64_t unreported() const;
+  /// Drops of an earlier run, to be reported with the next deposit.
+  void report(std::uint64_t drops) { unreported_ += static_cast<std::uint32_t>(drops); }
 
   // Results.
   RoundNumber published() const { return hot_->event.number(); }
@@ -104,6 +108,8 @@ class PartialBoard {
   RoundNumber seen(int rank) const { return lines_[rank].seen.load(); }
   /// Returns whether somebody had waited for a release.
   bool release_through(RoundNumber round);
+  /// The same, and says that this rank waits for `next`: one store orders both.
+  bool release_through_and_wait(RoundNumber round, RoundNumber next);
 
   // Who is here.
   bool has_deposit(int rank) const { return DecideWord::unpack(words_[rank].load()).deposit != 0; }
@@ -203,6 +209,7 @@ class PartialBoard {
   double factor(const Note& note) const;
   void merge(int older, int fresh, int into);
   bool too_old(RoundNumber base, RoundNumber taken_in) const;
+  bool unblock();
 
   AttemptWord entry_of(RoundNumber round) const;
   RoundNumber slowest();

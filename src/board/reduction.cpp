@@ -162,8 +162,9 @@ Reduction::Outcome Reduction::help_with(const Job& job, int chunk) const {
     }
     write(job, chunk);
     step(Step::done);
+    const std::uint64_t done = ChunkWord{.tag = job.tag, .phase = Phase::done, .rank = 0}.pack();
     // Sequentially consistent: of two helpers that finish at once, one must see both done.
-    shared.store(ChunkWord{.tag = job.tag, .phase = Phase::done, .rank = 0}.pack());
+    chunking_.count > 1 ? shared.store(done) : shared.release(done);
     return Outcome::complete;
   }
 }

@@ -52,6 +52,8 @@ void leave(PartialExchange& exchange) { exchange.leave(); }
 Scale scale_of(const PartialExchange& exchange) { return exchange.options().scale; }
 std::size_t elements_of(const PartialExchange& exchange) { return exchange.elements(); }
 std::uint64_t deposits_dropped(const PartialExchange& exchange) { return exchange.dropped(); }
+std::uint64_t drops_unreported(const PartialExchange& exchange) { return exchange.unreported(); }
+void report_drops(PartialExchange& exchange, std::uint64_t drops) { exchange.report(drops); }
 bool has_carried(const PartialExchange& exchange) { return exchange.carried().has_value(); }
 double copy_carried(const PartialExchange& exchange, void* into) {
   return exchange.copy_carried(into);

@@ -98,16 +98,20 @@ void PartialExchange::begin_deposit(double weight, Then then) {
     throw Error(ErrorCode::invalid_argument, "the weight of a deposit is " + std::to_string(weight),
                 "Give a finite number that is not negative");
   }
-  release_through(delivered_);  // The rounds handed out before are no longer read.
   arrived_at_ = host_.now();
   if (options_.grace.share > 0) {
     step_times_.add(Duration(arrived_at_ - computing_since_));
     board_.note_step_time(step_times_.typical());
   }
+  // The rounds handed out before are no longer read. That this rank waits is said before the
+  // deposit, so that one look at the others after it is enough: whoever comes later sees that
+  // somebody waits. A rank that is late will not wait.
+  const bool waits = then == Then::wait && board_.published() == delivered_;
+  const bool unblocked = waits ? board_.release_through_and_wait(delivered_, delivered_ + 1)
+                               : board_.release_through(delivered_);
+  waiting_ = waiting_ || waits;
+  if (unblocked) agent_.call();
   news_before_deposit_ = board_.event().read();
-  // Said before the deposit, so that one look at the others after it is enough: whoever comes
-  // later sees that somebody waits. A rank that is late will not wait.
-  if (then == Then::wait && board_.published() == delivered_) set_waiting(true);
 }
 
 void PartialExchange::end_deposit(Then then, PartialBoard::Put put) {

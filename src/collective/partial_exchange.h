@@ -61,6 +61,8 @@ class PartialExchange {
 
   std::uint64_t seen() const { return board_.seen(); }
   std::uint64_t dropped() const { return board_.dropped(); }
+  std::uint64_t unreported() const { return board_.unreported(); }
+  void report(std::uint64_t drops) { board_.report(drops); }
   std::size_t elements() const { return elements_; }
   const PartialOptions& options() const { return options_; }
   board::PartialBoard& board() { return board_; }

@@ -69,28 +69,27 @@ void GroupSchedule::deal(int groups) {
 }
 
 bool GroupSchedule::reaches_all_in_time() const {
-  // Whose news each place has heard. Every step looks alike from the places, so the first
-  // ⌈log_S P⌉ steps tell about all.
-  std::vector<std::vector<bool>> heard(ranks_, std::vector<bool>(ranks_));
-  for (int place = 0; place < ranks_; ++place) heard[place][place] = true;
-  for (int step = 0; step < steps_to_reach_all(ranks_, size_); ++step) {
-    for (int group = 0; group < groups_; ++group) {
-      const int begin = first_place(group);
-      const int end = group + 1 < groups_ ? first_place(group + 1) : ranks_;
-      std::vector<bool> together(ranks_);
-      for (int place = begin; place < end; ++place) {
-        for (int rank = 0; rank < ranks_; ++rank) {
-          if (heard[place][rank]) together[rank] = true;
-        }
-      }
-      for (int place = begin; place < end; ++place) heard[place] = together;
-    }
-    auto dealt = heard;
-    for (int place = 0; place < ranks_; ++place) dealt[place] = heard[deal_[place]];
-    heard = std::move(dealt);
+  // Of which groups of the first step a group has heard, as bits. Every step looks alike from the
+  // places, so the first ⌈log_S P⌉ steps tell about all.
+  using Bits = std::vector<std::uint64_t>;
+  constexpr int kBits = 64;
+  std::vector<Bits> heard(groups_, Bits((groups_ + kBits - 1) / kBits));
+  for (int group = 0; group < groups_; ++group) {
+    heard[group][group / kBits] |= std::uint64_t{1} << group % kBits;
   }
-  return std::all_of(heard.begin(), heard.end(), [](const std::vector<bool>& one) {
-    return std::all_of(one.begin(), one.end(), [](bool known) { return known; });
+  for (int step = 1; step < steps_to_reach_all(ranks_, size_); ++step) {
+    std::vector<Bits> next(groups_, Bits(heard.front().size()));
+    for (int place = 0; place < ranks_; ++place) {
+      const Bits& brought = heard[group_at(deal_[place])];
+      Bits& together = next[group_at(place)];
+      for (std::size_t i = 0; i < together.size(); ++i) together[i] |= brought[i];
+    }
+    heard = std::move(next);
+  }
+  return std::ranges::all_of(heard, [this](const Bits& bits) {
+    int groups = 0;
+    for (const std::uint64_t word : bits) groups += std::popcount(word);
+    return groups == groups_;
   });
 }
 
@@ -113,23 +112,27 @@ GroupSchedule::Order GroupSchedule::order_at(std::uint64_t step) const {
   return order;
 }
 
-std::vector<int> GroupSchedule::butterfly(std::uint64_t step, int rank) const {
+unsigned GroupSchedule::butterfly(std::uint64_t step) const {
   const int bits = log2_of(ranks_);
   const int width = log2_of(size_);
-  std::vector<int> members = {rank};
+  unsigned mask = 0;
   for (int i = 0; i < width; ++i) {
-    const int position =
-        static_cast<int>(((rotate_ ? step % bits : 0) * width + i) % static_cast<unsigned>(bits));
-    for (std::size_t member = 0, known = members.size(); member < known; ++member) {
-      members.push_back(members[member] ^ (1 << position));
-    }
+    mask |= 1U << ((rotate_ ? step % bits : 0) * width + i) % static_cast<unsigned>(bits);
   }
-  std::sort(members.begin(), members.end());
-  return members;
+  return mask;
 }
 
 std::vector<int> GroupSchedule::members(std::uint64_t step, int rank) const {
-  if (butterfly_) return butterfly(step, rank);
+  if (butterfly_) {
+    const unsigned mask = butterfly(step);
+    std::vector<int> members;
+    unsigned bits = 0;
+    do {
+      members.push_back(static_cast<int>((static_cast<unsigned>(rank) & ~mask) | bits));
+      bits = (bits - mask) & mask;  // The next larger number of bits in the mask alone.
+    } while (bits != 0);
+    return members;
+  }
   const Order order = order_at(step);
   const int group =
       group_at(static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin()));
@@ -145,11 +148,13 @@ int GroupSchedule::group_of(std::uint64_t step, int rank) const {
     const Order order = order_at(step);
     return group_at(static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin()));
   }
-  // Groups in the order of their smallest members.
-  const int smallest = butterfly(step, rank).front();
+  // The bits that are not in the mask, moved together: groups in the order of their smallest
+  // members.
+  const unsigned mask = butterfly(step);
   int group = 0;
-  for (int other = 0; other < smallest; ++other) {
-    group += butterfly(step, other).front() == other ? 1 : 0;
+  for (int bit = 0, to = 0; bit < log2_of(ranks_); ++bit) {
+    if ((mask >> bit & 1U) != 0) continue;
+    group |= (rank >> bit & 1) << to++;
   }
   return group;
 }

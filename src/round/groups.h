@@ -38,7 +38,8 @@ class GroupSchedule {
   Order order_at(std::uint64_t step) const;
   int first_place(int group) const;
   int group_at(int place) const;
-  std::vector<int> butterfly(std::uint64_t step, int rank) const;
+  /// Members of a group differ in these bits of their numbers.
+  unsigned butterfly(std::uint64_t step) const;
 
   int ranks_;
   int size_;

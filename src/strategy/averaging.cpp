@@ -1,6 +1,7 @@
 #include "strategy/averaging.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace syncopate::strategy {
 
@@ -26,7 +27,8 @@ void Averaging::end_step(Duration /*computing*/) {
   learner_.flush_gradient();
   learner_.step(gradient_, 1);
   for (std::size_t i = 0; i < notes_.size(); ++i) gathered_[i] += notes_[i];
-  if (due(++steps_)) average();
+  const bool hastens = std::exchange(hastens_, false);
+  if (due(++steps_) || hastens) average();
 }
 
 double Averaging::prepare() {

@@ -17,6 +17,7 @@ class Averaging : public Strategy {
   ~Averaging() override;
   void begin_step() override;
   void end_step(Duration computing) override;
+  void hasten() override { hastens_ = true; }
   void finish() override;
   StrategyState save() const override;
   void load(const StrategyState& state) override;
@@ -47,7 +48,8 @@ class Averaging : public Strategy {
   std::vector<float> gradient_;
   std::vector<float> gathered_;  ///< Notes since the last average, then the extra numbers.
   std::uint64_t steps_ = 0;      ///< Since the last average.
-  std::uint64_t before_ = 0;     ///< Averages of the runs that this one resumes.
+  bool hastens_ = false;
+  std::uint64_t before_ = 0;  ///< Averages of the runs that this one resumes.
   std::uint64_t seen_ = 0;
 };
 

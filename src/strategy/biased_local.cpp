@@ -57,7 +57,10 @@ class BiasedLocal final : public Averaging {
     state.vectors["steps"].assign(steps_of_.begin(), steps_of_.end());
     if (sampler_) {
       state.vectors["losses"].assign(sampler_->scores().begin(), sampler_->scores().end());
+      state.vectors["fresh losses"].assign(sampler_->fresh().begin(), sampler_->fresh().end());
+      state.vectors["loss counts"].assign(sampler_->counts().begin(), sampler_->counts().end());
       state.numbers["periods"] = double(sampler_->periods());
+      state.numbers["taken"] = double(taken_);
     }
     return state;
   }
@@ -66,9 +69,12 @@ class BiasedLocal final : public Averaging {
     Averaging::load(state);
     const auto& steps = state.vectors.at("steps");
     if (steps.size() == steps_of_.size()) steps_of_.assign(steps.begin(), steps.end());
-    if (sampler_ && state.vectors.contains("losses")) {
-      sampler_->restore(state.vectors.at("losses"), std::uint64_t(state.numbers.at("periods")));
+    if (sampler_ && state.vectors.contains("fresh losses")) {
+      sampler_->restore(state.vectors.at("losses"), state.vectors.at("fresh losses"),
+                        state.vectors.at("loss counts"),
+                        std::uint64_t(state.numbers.at("periods")));
       begin_period();
+      taken_ = std::int64_t(state.numbers.at("taken"));
     }
   }
 

@@ -74,8 +74,11 @@ std::vector<std::int64_t> BiasedSampler::next(std::size_t count) {
   return samples;
 }
 
-void BiasedSampler::restore(std::span<const float> scores, std::uint64_t periods) {
-  std::copy(scores.begin(), scores.end(), scores_.begin());
+void BiasedSampler::restore(std::span<const float> scores, std::span<const float> fresh,
+                            std::span<const float> counts, std::uint64_t periods) {
+  std::ranges::copy(scores, scores_.begin());
+  std::ranges::copy(fresh, fresh_.begin());
+  std::ranges::copy(counts, counts_.begin());
   periods_ = periods;
 }
 

@@ -28,7 +28,11 @@ class BiasedSampler {
   std::vector<std::int64_t> next(std::size_t count);
 
   std::span<const float> scores() const { return scores_; }  ///< Infinite where never seen.
-  void restore(std::span<const float> scores, std::uint64_t periods);
+  /// Losses since the last merge, as give() has them.
+  std::span<const float> fresh() const { return fresh_; }
+  std::span<const float> counts() const { return counts_; }
+  void restore(std::span<const float> scores, std::span<const float> fresh,
+               std::span<const float> counts, std::uint64_t periods);
   std::uint64_t periods() const { return periods_; }
 
  private:

@@ -150,7 +150,9 @@ void Gradients::note_lags(double stepped, long taken) {
 
 StrategyState Gradients::save() const {
   StrategyState state;
-  state.numbers = {{"rounds", double(before_ + seen_)}, {"lag", lag_}};
+  state.numbers = {{"rounds", double(before_ + seen_)},
+                   {"lag", lag_},
+                   {"unreported drops", double(rounds_.unreported())}};
   if (auto carried = rounds_.carried()) {
     state.numbers["carried weight"] = carried->weight;
     state.vectors["carried"] = std::move(carried->sum);
@@ -161,6 +163,9 @@ StrategyState Gradients::save() const {
 void Gradients::load(const StrategyState& state) {
   before_ = std::uint64_t(state.numbers.at("rounds"));
   lag_ = state.numbers.at("lag");
+  if (const auto drops = state.numbers.find("unreported drops"); drops != state.numbers.end()) {
+    rounds_.report(std::uint64_t(drops->second));
+  }
   const auto carried = state.vectors.find("carried");
   if (carried == state.vectors.end()) return;
   const double weight = state.numbers.at("carried weight");

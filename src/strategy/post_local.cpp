@@ -25,6 +25,7 @@ class PostLocal final : public Strategy {
     if (!local_ && ++steps_ == until_) go_local();
   }
 
+  void hasten() override { stage_->hasten(); }
   void finish() override { stage_->finish(); }
 
   StrategyState save() const override {

@@ -216,7 +216,7 @@ Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer) const {
   for (int other = mine + ranks; other < snapshot.ranks; other += ranks) {
     if (is_saved(other)) inherit(snapshot, read(other, nullptr));
   }
-  share_record(snapshot, ranks);
+  snapshot.same_crew = snapshot.ranks == ranks && int(saved.size()) == ranks;
   return snapshot;
 }
 
@@ -241,6 +241,18 @@ Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
 }
 
 bool has_checkpoint(const fs::path& run) { return fs::exists(run / kFolder); }
+
+std::map<int, double> saved_clocks(const fs::path& run) {
+  std::map<int, double> clocks;
+  for (const int rank : parts_in(run / kFolder)) {
+    const fs::path file = part(run / kFolder, rank);
+    reading(file, [&] {
+      const auto head = nlohmann::json::parse(read_notes(file).at(kHead));
+      head.at("numbers").at("seconds").get_to(clocks[rank]);
+    });
+  }
+  return clocks;
+}
 
 Position saved_position(const fs::path& run, const std::string& kind) {
   Position position;

@@ -26,7 +26,8 @@ struct Snapshot {
   StrategyState strategy;
   std::map<std::string, double> numbers;  ///< The trainer's own.
   std::vector<Evaluation> evaluations;
-  int ranks = 0;  ///< Of the world that saved it.
+  int ranks = 0;           ///< Of the world that saved it.
+  bool same_crew = false;  ///< Those who read it are those who saved it, and none was missing.
 };
 
 class Checkpoints {
@@ -55,6 +56,8 @@ class Checkpoints {
 
 /// Whether there is a checkpoint to resume from.
 bool has_checkpoint(const std::filesystem::path& run);
+/// How long each rank that has a part had trained, in seconds.
+std::map<int, double> saved_clocks(const std::filesystem::path& run);
 /// How far the run had come when it was saved. Throws Error if any part cannot be read, or is of
 /// another kind of run.
 Position saved_position(const std::filesystem::path& run, const std::string& kind);

@@ -48,6 +48,7 @@ void Course::follow(const Exchange& exchange) {
     hits_ = 100 * exchange.notes[kHits] / fresh;
   }
   stop_ = stop_ || exchange.notes[kStop] > 0 || reached();
+  if (!std::isfinite(loss_)) diverge();
   evaluate_ = evaluate_ || crossed(before, samples_, evaluate_every_);
   save_ = save_ || crossed(before, samples_, save_every_);
 }

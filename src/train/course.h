@@ -45,11 +45,14 @@ class Course {
   double training_accuracy() const { return hits_; }  ///< In per cent.
   /// What all ranks do now, before their next step.
   bool must_stop() const { return stop_; }
+  /// The loss is no number any more, and will not be one again: the run stops.
+  bool diverged() const { return diverged_; }
   bool must_evaluate() const { return evaluate_; }
   bool must_save() const { return save_; }
   void evaluated() { evaluate_ = false; }
   void saved() { save_ = false; }
   void stop() { stop_ = true; }
+  void diverge() { diverged_ = stop_ = true; }
 
   /// The share of the run that lies behind, as far as that is known: 0 to 1.
   double share() const;
@@ -73,6 +76,7 @@ class Course {
   double loss_ = 0;
   double hits_ = 0;
   bool stop_ = false;
+  bool diverged_ = false;
   bool evaluate_ = false;
   bool save_ = false;
 };

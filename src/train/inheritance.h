@@ -7,14 +7,10 @@
 
 namespace syncopate::train {
 
-/// For a rank that was not there: leaves out what was under way, or was that other rank's record.
+/// For a rank that was not there: leaves out what was under way.
 void make_stand_in(Snapshot& snapshot);
 
-/// Adds what another rank had under way and its record; all else is the same in both, or own.
+/// Adds what another rank had under way; all else is the same in both, or own.
 void inherit(Snapshot& heir, const Snapshot& other);
-
-/// Makes the records of `snapshot.ranks` ranks those of `ranks`, so that shares and rates over all
-/// of them stay what they were.
-void share_record(Snapshot& snapshot, int ranks);
 
 }  // namespace syncopate::train

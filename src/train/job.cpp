@@ -1,9 +1,14 @@
 #include "train/job.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,8 +17,10 @@
 #include "syncopate/error.h"
 #include "syncopate/strategy.h"
 #include "train/checkpoint.h"
+#include "train/metrics.h"
 #include "train/optimizers.h"
 #include "train/refusal.h"
+#include "train/replace_file.h"
 #include "train/weather.h"
 #include "train/workload.h"
 
@@ -56,15 +63,31 @@ fs::path make_directory(const Config& config, const fs::path& runs) {
 }
 
 void write_config(const Config& config, const fs::path& directory) {
-  std::ofstream file(directory / "config.json");
-  file << config_text(config);
-  file.close();
-  if (!file) {
-    throw Error(ErrorCode::environment,
-                fmt::format("{} cannot be written", (directory / "config.json").string()),
+  const fs::path file = directory / "config.json";
+  try {
+    replace_file(file, config_text(config));
+  } catch (const std::exception&) {
+    throw Error(ErrorCode::environment, fmt::format("{} cannot be written", file.string()),
                 "Make room on the disk, or choose another place with --runs");
   }
 }
+
+/// While it lives, what ends a process is held back from those that are started.
+class EndingsHeldBack {
+ public:
+  EndingsHeldBack() {
+    sigset_t endings;
+    ::sigemptyset(&endings);
+    for (const int signal : {SIGINT, SIGTERM, SIGALRM}) ::sigaddset(&endings, signal);
+    ::pthread_sigmask(SIG_BLOCK, &endings, &before_);
+  }
+  ~EndingsHeldBack() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  EndingsHeldBack(const EndingsHeldBack&) = delete;
+  EndingsHeldBack& operator=(const EndingsHeldBack&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 /// Checks the settings, and makes the task, which reads the data: what is wrong with them is said
 /// once and not by every rank.
@@ -102,8 +125,10 @@ std::unique_ptr<Task> checked(const Config& config) {
     refuse(fmt::format("the run ends by {} but is never evaluated", to_string(config.until)),
            "Evaluate now and then (--evaluate-every SAMPLES)");
   }
-  if (config.until.kind == Until::Kind::accuracy && config.until.amount > 100) {
-    refuse(fmt::format("no accuracy is {} %", config.until.amount), "Give 100 or less");
+  const double accuracy =
+      config.until.kind == Until::Kind::accuracy ? config.until.amount : config.target;
+  if (!chosen.regression && accuracy > 100) {
+    refuse(fmt::format("no accuracy is {} %", accuracy), "Give 100 or less");
   }
   Weather(Imbalance::parse(config.imbalance), config.ranks, 0, config.seed);
   auto task = make_task(chosen, {.data = config.data, .model = config.model, .seed = config.seed});
@@ -119,14 +144,14 @@ std::unique_ptr<Task> checked(const Config& config) {
 
 void check(const Config& config) { checked(config); }
 
-void check_resumed(const fs::path& directory, const Config& config) {
+Position check_resumed(const fs::path& directory, const Config& config) {
   const double epoch = double(checked(config)->train_samples());
   if (!has_checkpoint(directory)) {
     refuse(fmt::format("{} has no checkpoint", directory.string()),
            "Resume a run that was saved (--checkpoint-every, or ended with Ctrl-C)");
   }
   const Position position = saved_position(directory, kind_of(config));
-  if (!has_ended(config.until, epoch, position)) return;
+  if (!has_ended(config.until, epoch, position)) return position;
   refuse(fmt::format("the run in {} is complete: its end is {}, and it has trained {:.0f} rounds, "
                      "{:.0f} samples or {:.3g} epochs, for {:.1f} s",
                      directory.string(), to_string(config.until), position.rounds, position.samples,
@@ -134,8 +159,25 @@ void check_resumed(const fs::path& directory, const Config& config) {
          "Move the end on with --until to train it further");
 }
 
+RunLock::RunLock(const fs::path& directory)
+    : file_(::open((directory / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  // File systems without locks have to do without.
+  if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(file_);
+  throw Error(ErrorCode::environment,
+              fmt::format("the run in {} is being trained by another job", directory.string()),
+              "Wait for its end, or end it with Ctrl-C");
+}
+
+RunLock::~RunLock() {
+  if (file_ >= 0) ::close(file_);
+}
+
 Finished start_ranks(const fs::path& directory, const Config& config, const JobOptions& options,
                      bool resume) {
+  // A rank that is told to end before it can hear of it, while libraries are loaded, would die and
+  // take what it had under way with it: it hears of it afterwards (catch_signals).
+  const EndingsHeldBack until_ranks_listen;
   std::vector<std::string> command = launch::this_program({kRankCommand, directory.string()});
   if (resume) command.emplace_back("--resume");
   if (!options.label.empty()) command.insert(command.end(), {"--label", options.label});
@@ -146,7 +188,7 @@ Finished start_ranks(const fs::path& directory, const Config& config, const JobO
                                                      .survive = options.survive,
                                                      .output = launch::Output::raw});
   Finished finished{.exit_code = ended.exit_code, .directory = directory};
-  if (std::ifstream file(directory / "result.json"); file) {
+  if (std::ifstream file(directory / kResultFile); file) {
     finished.result = nlohmann::json::parse(file).get<Result>();
   }
   return finished;
@@ -159,8 +201,17 @@ fs::path make_run(const Config& config, const fs::path& runs) {
 }
 
 void reopen_run(const fs::path& directory, const Config& config) {
+  cut_metrics(directory / "metrics.jsonl", saved_clocks(directory));
   write_config(config, directory);
-  fs::remove(directory / "result.json");
+  std::ifstream file(directory / kResultFile);
+  const auto result = nlohmann::json::parse(file, nullptr, false);
+  std::error_code none;
+  // What a part that diverged came to is not what the run goes on from.
+  if (result.is_object() && result.value("diverged", false)) {
+    fs::remove(directory / kResultFile, none);
+  } else {
+    fs::rename(directory / kResultFile, directory / kEarlierResultFile, none);
+  }
 }
 
 std::string config_text(const Config& config) { return nlohmann::json(config).dump(2) + "\n"; }

@@ -8,6 +8,7 @@
 
 #include "syncopate/world.h"
 #include "train/config.h"
+#include "train/course.h"
 #include "train/result.h"
 
 namespace syncopate::train {
@@ -30,12 +31,26 @@ struct Finished {
 
 /// Checks everything that can be known before ranks run: throws Error.
 void check(const Config& config);
-/// The same, and that the run in `directory` can go on and is not at its end.
-void check_resumed(const std::filesystem::path& directory, const Config& config);
+/// The same, and that the run in `directory` can go on and is not at its end. Returns how far it
+/// had come.
+Position check_resumed(const std::filesystem::path& directory, const Config& config);
+
+/// While it lives, no other job trains in the directory: throws Error if one does.
+class RunLock {
+ public:
+  explicit RunLock(const std::filesystem::path& directory);
+  ~RunLock();
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+ private:
+  int file_;
+};
 
 /// Makes RUNS/<time>-<workload>-<strategy> for a run of `config`, and writes config.json there.
 std::filesystem::path make_run(const Config& config, const std::filesystem::path& runs);
-/// Makes the run in `directory`, which must have a checkpoint, one of `config`.
+/// Makes the run in `directory`, which must have a checkpoint, one of `config` that has come as far
+/// as the checkpoint.
 void reopen_run(const std::filesystem::path& directory, const Config& config);
 Config read_config(const std::filesystem::path& directory);
 /// config.json of a run of `config`.

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "syncopate/error.h"
@@ -48,7 +52,40 @@ class Alone {
 
 double milliseconds(Duration duration) { return double(duration.count()) / 1e6; }
 
+/// The number after `name` in a line of ours; `none` where there is none.
+double number_after(const std::string& line, std::string_view name, double none) {
+  const std::size_t place = line.find(name);
+  if (place == std::string::npos) return none;
+  double value = none;
+  const char* begin = line.data() + place + name.size();
+  std::from_chars(begin, line.data() + line.size(), value);
+  return value;
+}
+
 }  // namespace
+
+void cut_metrics(const std::filesystem::path& file, const std::map<int, double>& clocks) {
+  std::ifstream old(file);
+  if (!old || clocks.empty()) return;
+  double latest = 0;
+  for (const auto& [rank, clock] : clocks) latest = std::max(latest, clock);
+  const std::filesystem::path fresh = file.string() + ".new";
+  std::ofstream kept(fresh);
+  for (std::string line; std::getline(old, line);) {
+    if (!line.ends_with('}')) continue;  // Not whole: its writer was killed.
+    const auto clock = clocks.find(int(number_after(line, R"("rank":)", -1)));
+    const double end = clock == clocks.end() ? latest : clock->second;
+    // As precise as the lines are.
+    if (number_after(line, R"("arrived_s":)", latest) + 1e-6 < end) kept << line << "\n";
+  }
+  kept.close();
+  std::error_code failed;
+  if (kept) std::filesystem::rename(fresh, file, failed);
+  if (!kept || failed) {
+    throw Error(ErrorCode::environment, fmt::format("{} cannot be written", fresh.string()),
+                "Make room on the disk; the run is unharmed");
+  }
+}
 
 Metrics::Metrics(const std::filesystem::path& file, int rank, bool across_machines)
     : path_(file.string()), rank_(rank), across_machines_(across_machines) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "syncopate/strategy.h"
@@ -15,6 +16,10 @@ struct StepTimes {
   double compute_ms = 0;   ///< Of the step before it; 0 for further exchanges of the same step.
   double exchange_ms = 0;  ///< Exchanging and applying, without waiting.
 };
+
+/// Leaves out of `file` what was appended after these times of the ranks' training clocks; of ranks
+/// that have none, after the latest of them.
+void cut_metrics(const std::filesystem::path& file, const std::map<int, double>& clocks);
 
 class Metrics {
  public:

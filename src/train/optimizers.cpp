@@ -111,13 +111,15 @@ void check_optimizer(const Config& config) {
   if (name != "sgd" && name != "adam" && name != "adamw") {
     refuse(fmt::format("there is no optimiser '{}'", name), "Use sgd, adam or adamw");
   }
-  if (!(config.rate > 0) || !std::isfinite(config.rate)) {
+  // Of the kind that weights are.
+  const auto is_float = [](double value) { return std::isfinite(static_cast<float>(value)); };
+  if (!(config.rate > 0) || !is_float(config.rate)) {
     refuse(fmt::format("the learning rate is {}", config.rate), "Give a number above 0");
   }
   if (!(config.momentum >= 0 && config.momentum < 1)) {
     refuse(fmt::format("the momentum is {}", config.momentum), "Give a number from 0 to below 1");
   }
-  if (!(config.weight_decay >= 0) || !std::isfinite(config.weight_decay)) {
+  if (!(config.weight_decay >= 0) || !is_float(config.weight_decay)) {
     refuse(fmt::format("the weight decay is {}", config.weight_decay),
            "Give a number that is not negative");
   }

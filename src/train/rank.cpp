@@ -43,6 +43,16 @@ ShowProgress shower(const Config& config, const std::string& label) {
   };
 }
 
+/// Functions of Intel's MKL that several threads call at once for the first time can give one of
+/// them few digits (pytorch/pytorch#188792): here one thread calls them first.
+void call_vector_functions_once() {
+  const torch::Tensor one = torch::ones(1);
+  one.sqrt();
+  one.exp();
+  one.log();
+  one.tanh();
+}
+
 }  // namespace
 
 RankEnded train_as_rank(const World& world, const Config& config, const fs::path& directory,
@@ -50,6 +60,7 @@ RankEnded train_as_rank(const World& world, const Config& config, const fs::path
   catch_signals();
   const board::Roster& roster = world.shared_state()->roster();
   torch::set_num_threads(std::max(1, roster.cores() / roster.ranks()));
+  call_vector_functions_once();
   Trainer trainer(world, config, directory,
                   {.resume = options.resume,
                    .survive = options.survive,

@@ -1,6 +1,7 @@
 #include "train/result.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +17,7 @@ double number(const nlohmann::json& json) {
 
 void to_json(nlohmann::json& json, const Evaluation& evaluation) {
   json = {{"seconds", evaluation.seconds},
-          {"samples", evaluation.samples},
+          {"samples", std::llround(evaluation.samples)},
           {"accuracy", evaluation.accuracy},
           {"loss", evaluation.loss}};
 }
@@ -28,13 +29,24 @@ void from_json(const nlohmann::json& json, Evaluation& evaluation) {
   evaluation.loss = number(json.at("loss"));
 }
 
-Result sum_up(const std::vector<RankSums>& ranks, const std::vector<Evaluation>& evaluations,
-              double target, bool regression) {
-  Result result;
+std::optional<double> time_to(double target, bool regression,
+                              const std::vector<Evaluation>& evaluations) {
+  for (const Evaluation& one : evaluations) {
+    if (regression ? one.loss <= target : one.accuracy >= target) return one.seconds;
+  }
+  return std::nullopt;
+}
+
+Result sum_up(const std::vector<RankSums>& ranks, const Counted& samples,
+              const std::vector<Evaluation>& evaluations, double target, bool regression) {
+  Result result{.samples = samples.all};
   double rates = 0, ranks_seconds = 0, waiting = 0, exchanges = 0, contributors = 0;
+  double since = 0, computed = 0;
   for (const RankSums& rank : ranks) {
-    result.seconds = std::max(result.seconds, rank.seconds);
-    result.samples += rank.samples;
+    result.seconds = std::max(result.seconds, rank.before + rank.seconds);
+    since = std::max(since, rank.seconds);
+    computed += rank.samples;
+
     result.staleness_max = std::max(result.staleness_max, rank.staleness);
     // Every rank is told of every drop.
     result.dropped = std::max(result.dropped, rank.dropped);
@@ -47,37 +59,35 @@ Result sum_up(const std::vector<RankSums>& ranks, const std::vector<Evaluation>&
   if (ranks_seconds > 0) result.wait_share = waiting / ranks_seconds;
   if (exchanges > 0) result.contributors_mean = contributors / exchanges;
   if (result.seconds > 0) result.samples_per_s = result.samples / result.seconds;
-  if (rates > 0) result.ideal_seconds = result.samples / rates;
-  if (result.seconds > 0) result.share_of_ideal = result.ideal_seconds / result.seconds;
+  // What was dropped is no progress, and what the dead gave was not done at the rates of the
+  // others.
+  if (rates > 0) result.ideal_seconds = std::min(samples.since, computed) / rates;
+  if (since > 0) result.share_of_ideal = result.ideal_seconds / since;
   result.evaluations = evaluations;
   if (!evaluations.empty()) {
     result.accuracy = evaluations.back().accuracy;
     result.loss = evaluations.back().loss;
   }
-  for (const Evaluation& one : evaluations) {
-    const bool there = regression ? one.loss <= target : one.accuracy >= target;
-    if (target <= 0 || !there) continue;
-    result.time_to_target = one.seconds;
-    break;
-  }
+  if (target > 0) result.time_to_target = time_to(target, regression, evaluations);
   return result;
 }
 
 void to_json(nlohmann::json& json, const Result& result) {
   json = {{"seconds", result.seconds},
-          {"samples", result.samples},
-          {"rounds", result.rounds},
+          {"samples", std::llround(result.samples)},
+          {"rounds", std::llround(result.rounds)},
           {"accuracy", result.accuracy},
           {"loss", result.loss},
           {"time_to_target", nullptr},
           {"samples_per_s", result.samples_per_s},
           {"wait_share", result.wait_share},
           {"contributors_mean", result.contributors_mean},
-          {"staleness_max", result.staleness_max},
-          {"dropped", result.dropped},
+          {"staleness_max", std::llround(result.staleness_max)},
+          {"dropped", std::llround(result.dropped)},
           {"ideal_seconds", result.ideal_seconds},
           {"share_of_ideal", result.share_of_ideal},
           {"interrupted", result.interrupted},
+          {"diverged", result.diverged},
           {"dead", result.dead},
           {"evaluations", result.evaluations}};
   if (result.time_to_target) json["time_to_target"] = *result.time_to_target;
@@ -98,6 +108,7 @@ void from_json(const nlohmann::json& json, Result& result) {
   json.at("ideal_seconds").get_to(result.ideal_seconds);
   json.at("share_of_ideal").get_to(result.share_of_ideal);
   json.at("interrupted").get_to(result.interrupted);
+  json.at("diverged").get_to(result.diverged);
   json.at("dead").get_to(result.dead);
   json.at("evaluations").get_to(result.evaluations);
 }

@@ -8,6 +8,10 @@
 
 namespace syncopate::train {
 
+inline constexpr const char* kResultFile = "result.json";
+/// Of the part of a run before it was resumed.
+inline constexpr const char* kEarlierResultFile = "earlier-result.json";
+
 struct Evaluation {
   double seconds = 0;   ///< Of training, until here: the slowest rank's.
   double samples = 0;   ///< Trained on by all ranks together.
@@ -15,9 +19,10 @@ struct Evaluation {
   double loss = 0;
 };
 
-/// One rank's sums over the run.
+/// One rank's sums over the run, or over the part of it that it has been trained by these ranks.
 struct RankSums {
-  double seconds = 0;  ///< On its training clock.
+  double before = 0;   ///< On its training clock, when they began.
+  double seconds = 0;  ///< On the same, since then.
   double computing = 0;
   double waiting = 0;
   double samples = 0;
@@ -41,10 +46,11 @@ struct Result {
   double contributors_mean = 0;
   double staleness_max = 0;
   double dropped = 0;
-  /// In which the same samples would be processed if no rank ever waited.
+  /// In which these ranks would have done what they did since they began if none had ever waited.
   double ideal_seconds = 0;
   double share_of_ideal = 0;
   bool interrupted = false;
+  bool diverged = false;  ///< It stopped as its loss was no number any more.
   std::vector<int> dead;
   std::vector<Evaluation> evaluations;
 };
@@ -52,8 +58,17 @@ struct Result {
 void to_json(nlohmann::json& json, const Evaluation& evaluation);
 void from_json(const nlohmann::json& json, Evaluation& evaluation);
 
-Result sum_up(const std::vector<RankSums>& ranks, const std::vector<Evaluation>& evaluations,
-              double target, bool regression);
+/// When an evaluation first had this accuracy, or in a regression this loss; nothing if none had.
+std::optional<double> time_to(double target, bool regression,
+                              const std::vector<Evaluation>& evaluations);
+
+/// Samples that count: what was dropped does not, and what a rank gave before it died does.
+struct Counted {
+  double all = 0;
+  double since = 0;  ///< As far as the ranks' sums go back.
+};
+Result sum_up(const std::vector<RankSums>& ranks, const Counted& samples,
+              const std::vector<Evaluation>& evaluations, double target, bool regression);
 
 void to_json(nlohmann::json& json, const Result& result);
 void from_json(const nlohmann::json& json, Result& result);

@@ -174,6 +174,10 @@ std::string to_bytes(const TensorFile& file) {
   return bytes;
 }
 
+Notes read_notes(const std::filesystem::path& path) {
+  return open(path).header.at(kMetadata).get<Notes>();
+}
+
 TensorFile read_tensor_file(const std::filesystem::path& path) {
   Opened file = open(path);
   TensorFile result{.notes = file.header.at(kMetadata).get<Notes>()};

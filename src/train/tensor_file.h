@@ -23,5 +23,7 @@ struct TensorFile {
 std::string to_bytes(const TensorFile& file);
 /// Their tensors are on the host. Throws std::runtime_error for what is no such file, or not whole.
 TensorFile read_tensor_file(const std::filesystem::path& path);
+/// Its notes alone, which takes no longer for large tensors, and checks nothing of them.
+Notes read_notes(const std::filesystem::path& path);
 
 }  // namespace syncopate::train

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,8 @@
 #include "collective/world_state.h"
 #include "syncopate/error.h"
 #include "train/optimizers.h"
+#include "train/replace_file.h"
+#include "train/tensor_file.h"
 
 namespace syncopate::train {
 
@@ -29,12 +32,35 @@ void catch_signals() {
     ending_signal.compare_exchange_strong(none, signal);
     told_to_end = true;
   };
-  for (const int signal : {SIGINT, SIGTERM, SIGALRM}) ::sigaction(signal, &action, nullptr);
+  sigset_t endings;
+  ::sigemptyset(&endings);
+  for (const int signal : {SIGINT, SIGTERM, SIGALRM}) {
+    ::sigaction(signal, &action, nullptr);
+    ::sigaddset(&endings, signal);
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &endings, nullptr);  // See start_ranks().
 }
 
 namespace {
 
 constexpr auto kShowEvery = std::chrono::milliseconds(200);
+constexpr const char* kModelFile = "model.safetensors";
+
+/// A part of a run evaluates once more when all is saved.
+void add_last_evaluation_of(const std::filesystem::path& result_file,
+                            std::vector<Evaluation>& evaluations) {
+  std::ifstream file(result_file);
+  if (!file) return;
+  Result earlier;
+  try {
+    earlier = nlohmann::json::parse(file).get<Result>();
+  } catch (const nlohmann::json::exception&) {
+    return;  // Of another version, or not whole: the run does not depend on it.
+  }
+  if (earlier.diverged || earlier.evaluations.empty()) return;
+  const Evaluation& last = earlier.evaluations.back();
+  if (evaluations.empty() || last.samples > evaluations.back().samples) evaluations.push_back(last);
+}
 
 /// Whether this rank is the first that is there, and so the one that shows the progress.
 bool leads(const World& world) {
@@ -119,6 +145,7 @@ Trainer::~Trainer() = default;
 Result Trainer::run() {
   pupil_->set_rate(course_.rate());
   world_.barrier();
+  if (options_.resume) check_everybody_is_here();
   watch_.go();
   while (!course_.must_stop()) {
     step();
@@ -132,7 +159,19 @@ Result Trainer::run() {
   keep_metrics({.arrived_s = seconds(arrived)});
   evaluate();
   metrics_.flush();
-  return write_result();
+  const Result result = write_result();
+  if (config_.checkpoints && !course_.diverged()) write_model();
+  return result;
+}
+
+void Trainer::check_everybody_is_here() {
+  const auto missing = together_.each([&] {
+    if (!gone(world_).empty()) throw std::runtime_error(to_string(gone(world_)));
+  });
+  if (!missing) return;
+  throw Error(ErrorCode::rank_lost,
+              "a rank ended before the run went on, and with it what it had under way",
+              "Resume it again: the checkpoint is unharmed");
 }
 
 void Trainer::step() {
@@ -148,7 +187,9 @@ void Trainer::step() {
   const Duration arrived = watch_.elapsed();
   const bool time_is_up =
       config_.until.kind == Until::Kind::seconds && seconds(arrived) >= config_.until.amount;
-  strategy_->notes()[kStop] = time_is_up || told_to_end || rank_is_missing_ ? 1.0F : 0.0F;
+  const bool wants_to_end = time_is_up || told_to_end || rank_is_missing_;
+  strategy_->notes()[kStop] = wants_to_end ? 1.0F : 0.0F;
+  if (wants_to_end) strategy_->hasten();
 
   const Duration computing = arrived - began;
   sums_.computing += seconds(computing);
@@ -176,6 +217,7 @@ void Trainer::keep_metrics(StepTimes times) {
 void Trainer::compute(const std::vector<std::int64_t>& samples) {
   pacer_.begin();
   const auto began = watch_.elapsed();
+  Duration computed{0};
   const int parts = std::min<int>(strategy_->parts(), int(samples.size()));
   const Duration paced = from_seconds(config_.pace_ms * 1e-3 * task_->work(samples));
   const auto step = std::uint64_t(sums_.steps);
@@ -184,6 +226,7 @@ void Trainer::compute(const std::vector<std::int64_t>& samples) {
     const std::size_t from = samples.size() * part / parts;
     const std::size_t to = samples.size() * (part + 1) / parts;
     const auto some = std::span(samples).subspan(from, to - from);
+    const Duration part_began = watch_.elapsed();
     const Score score = task_->score(task_->train_batch(some).to(device_));
     // Divided by all samples of the step, so that parts add up to its mean.
     (score.losses.sum() / double(samples.size())).backward();
@@ -194,8 +237,10 @@ void Trainer::compute(const std::vector<std::int64_t>& samples) {
     std::vector<std::int64_t> numbers(some.begin(), some.end());
     for (std::int64_t& number : numbers) number %= task_->train_samples();
     strategy_->note_losses(numbers, {losses.data_ptr<float>(), numbers.size()});
-    // Without a pace a step takes as long as it takes; of a part, the whole is extrapolated.
-    const Duration whole = (watch_.elapsed() - began) * parts / (part + 1);
+    // Without a pace a step takes as long as it takes, which is extrapolated from its parts without
+    // what was slept between them.
+    computed += watch_.elapsed() - part_began;
+    const Duration whole = computed * parts / (part + 1);
     pacer_.finish_part(part + 1, parts, weather_.length(step, std::max(paced, whole)));
     if (strategy_->enough(watch_.elapsed() - began)) break;
   }
@@ -225,7 +270,8 @@ void Trainer::after_exchanges() {
   world_.barrier();
   if (evaluates) evaluate();
   // The evaluation may have found that this is the end.
-  if (course_.must_save() || (course_.must_stop() && config_.checkpoints)) save();
+  const bool saves = course_.must_save() || (course_.must_stop() && config_.checkpoints);
+  if (saves && !course_.diverged()) save();
   course_.evaluated();
   course_.saved();
   metrics_.flush();
@@ -237,6 +283,7 @@ void Trainer::evaluate() {
   evaluations_.push_back(evaluator_.evaluate(seconds(watch_.elapsed()), course_.samples()));
   const double epoch = double(task_->train_samples());
   if (has_ended(config_.until, epoch, {.judged = evaluations_.back()})) course_.stop();
+  if (!std::isfinite(evaluations_.back().loss)) course_.diverge();
   show_progress(true);
 }
 
@@ -244,7 +291,8 @@ void Trainer::show_progress(bool now) {
   if (!now && watch_.elapsed() - shown_at_ < kShowEvery) return;
   shown_at_ = watch_.elapsed();
   look_after_ranks();
-  if (!options_.show || !leads(world_)) return;
+  // Before the first exchange there is nothing to show.
+  if (!options_.show || (!now && sums_.exchanges == 0) || !leads(world_)) return;
   const double clock = seconds(watch_.elapsed());
   Progress progress{.share = course_.share(),
                     .samples = course_.samples(),
@@ -257,7 +305,7 @@ void Trainer::show_progress(bool now) {
     progress.accuracy = evaluations_.back().accuracy;
     progress.evaluated = true;
   }
-  if (clock > 0) progress.wait_share = sums_.waiting / clock;
+  if (clock > sums_.before) progress.wait_share = sums_.waiting / (clock - sums_.before);
   if (sums_.exchanges > 0) progress.contributors = sums_.contributors / sums_.exchanges;
   options_.show(progress);
 }
@@ -267,7 +315,7 @@ void Trainer::look_after_ranks() {
 }
 
 Result Trainer::write_result() {
-  sums_.seconds = seconds(watch_.elapsed());
+  sums_.seconds = seconds(watch_.elapsed()) - sums_.before;
   sums_.signal = ending_signal;
   constexpr std::size_t kNumbers = sizeof(RankSums) / sizeof(double);
   double* all = gather_.slot();
@@ -277,31 +325,60 @@ Result Trainer::write_result() {
   std::vector<RankSums> ranks(std::size_t(world_.size()));
   std::memcpy(static_cast<void*>(ranks.data()), rounds.front().sum().data(),
               ranks.size() * sizeof(RankSums));
-  Result result = sum_up(ranks, evaluations_, config_.target, workload_.regression);
+  const Counted samples{.all = course_.samples(), .since = course_.samples() - samples_before_};
+  Result result = sum_up(ranks, samples, evaluations_, config_.target, workload_.regression);
   result.rounds = double(course_.exchanges());
-  // Those that count: what was dropped does not, and what a rank gave before it died does.
-  result.samples = course_.samples();
-  if (result.seconds > 0) result.samples_per_s = result.samples / result.seconds;
   for (const RankSums& rank : ranks) signal_ = std::max(signal_, int(rank.signal));
   result.interrupted = signal_ != 0;
+  result.diverged = course_.diverged();
   result.dead = world_.dead().list();
-  const std::filesystem::path file = run_ / "result.json";
-  const auto failure = together_.one([&] {
-    const std::filesystem::path fresh = run_ / "result.json.new";
-    std::ofstream stream(fresh);
-    stream << nlohmann::json(result).dump(2) << "\n";
-    stream.close();
-    if (!stream) throw std::runtime_error("the disk may be full");
-    std::filesystem::rename(fresh, file);
+  write_for_all(kResultFile, [&] { return nlohmann::json(result).dump(2) + "\n"; });
+  return result;
+}
+
+void Trainer::write_model() {
+  write_for_all(kModelFile, [&] {
+    TensorFile file;
+    const auto add = [&](const auto& named) {
+      for (const auto& each : named) file.tensors[each.key()] = each.value();
+    };
+    add(task_->model().named_parameters());
+    add(task_->model().named_buffers());
+    return to_bytes(file);
   });
-  if (!failure) return result;
+}
+
+void Trainer::write_for_all(const char* file, const std::function<std::string()>& text) {
+  const std::filesystem::path place = run_ / file;
+  const auto failure = together_.one([&] { replace_file(place, text()); });
+  if (!failure) return;
   throw Error(ErrorCode::environment,
-              fmt::format("{} cannot be written: {}", file.string(), *failure),
+              fmt::format("{} cannot be written: {}", place.string(), *failure),
               "Make room on the disk; what was saved is unharmed");
 }
 
+bool Trainer::is_finite(const StrategyState& state) const {
+  const torch::NoGradGuard no_grad;
+  const auto finite = [](const torch::Tensor& one) {
+    return !one.is_floating_point() || torch::isfinite(one).all().item<bool>();
+  };
+  const auto carried = state.vectors.find("carried");
+  if (carried != state.vectors.end() && !finite(torch::tensor(carried->second))) return false;
+  for (const auto& [name, memory] : memory_of(*optimizer_)) {
+    if (!finite(memory)) return false;
+  }
+  return std::ranges::all_of(task_->model().parameters(), finite) &&
+         std::ranges::all_of(task_->model().buffers(), finite);
+}
+
 void Trainer::save() {
-  Snapshot snapshot{.weights = std::vector<float>(pupil_->size()), .strategy = strategy_->save()};
+  StrategyState state = strategy_->save();
+  // With what is no number nothing can go on: the checkpoint before it stays.
+  const auto no_number = together_.each([&] {
+    if (!is_finite(state)) throw std::runtime_error("it diverged");
+  });
+  if (no_number) return course_.diverge();
+  Snapshot snapshot{.weights = std::vector<float>(pupil_->size()), .strategy = std::move(state)};
   // A vote to stop that came too late for its round would end the run that resumes this one.
   const auto carried = snapshot.strategy.vectors.find("carried");
   if (carried != snapshot.strategy.vectors.end()) carried->second[pupil_->size() + kStop] = 0;
@@ -310,17 +387,23 @@ void Trainer::save() {
     snapshot.strategy.vectors["before"] = std::move(heading->before);
     snapshot.strategy.numbers["stepped mass"] = heading->mass;
   }
-  evaluator_.average_statistics();
   for (const torch::Tensor& buffer : task_->model().buffers()) {
     snapshot.statistics.push_back(buffer.to(torch::kCPU));
   }
-  snapshot.numbers = {
-      {"samples", course_.samples()},      {"exchanges", double(course_.exchanges())},
-      {"taken", double(sampler_.taken())}, {"seconds", seconds(watch_.elapsed())},
-      {"computing", sums_.computing},      {"waiting", sums_.waiting},
-      {"own samples", sums_.samples},      {"steps", sums_.steps},
-      {"own exchanges", sums_.exchanges},  {"contributors", sums_.contributors},
-      {"staleness", sums_.staleness},      {"dropped", sums_.dropped}};
+  snapshot.numbers = {{"samples", course_.samples()},
+                      {"exchanges", double(course_.exchanges())},
+                      {"taken", double(sampler_.taken())},
+                      {"seconds", seconds(watch_.elapsed())},
+                      {"computing", sums_.computing},
+                      {"waiting", sums_.waiting},
+                      {"own samples", sums_.samples},
+                      {"steps", sums_.steps},
+                      {"own exchanges", sums_.exchanges},
+                      {"contributors", sums_.contributors},
+                      {"staleness", sums_.staleness},
+                      {"dropped", sums_.dropped},
+                      {"before", sums_.before},
+                      {"samples before", samples_before_}};
   snapshot.evaluations = evaluations_;
   snapshot.ranks = world_.size();
   checkpoints_.save(snapshot, *optimizer_);
@@ -330,8 +413,12 @@ void Trainer::load(const Snapshot& snapshot) {
   const torch::NoGradGuard no_grad;
   const auto buffers = task_->model().buffers();
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(snapshot.statistics.at(i));
-  const auto number = [&](const char* name) { return snapshot.numbers.at(name); };
+  const auto number = [&](const char* name) {
+    const auto found = snapshot.numbers.find(name);
+    return found == snapshot.numbers.end() ? 0.0 : found->second;
+  };
   evaluations_ = snapshot.evaluations;
+  add_last_evaluation_of(run_ / kEarlierResultFile, evaluations_);
   course_.resume(number("samples"), std::uint64_t(number("exchanges")));
   if (snapshot.ranks == world_.size()) {
     sampler_.skip_to(std::uint64_t(number("taken")));
@@ -341,15 +428,21 @@ void Trainer::load(const Snapshot& snapshot) {
     sampler_.skip_to(batches * std::uint64_t(config_.batch));
   }
   watch_.resume_from(from_seconds(number("seconds")));
-  sums_ = {.seconds = 0,
-           .computing = number("computing"),
-           .waiting = number("waiting"),
-           .samples = number("own samples"),
-           .steps = number("steps"),
-           .exchanges = number("own exchanges"),
-           .contributors = number("contributors"),
-           .staleness = number("staleness"),
-           .dropped = number("dropped")};
+  sums_ = {
+      .steps = number("steps"), .staleness = number("staleness"), .dropped = number("dropped")};
+  if (snapshot.same_crew) {
+    sums_.before = number("before");
+    samples_before_ = number("samples before");
+    sums_.computing = number("computing");
+    sums_.waiting = number("waiting");
+    sums_.samples = number("own samples");
+    sums_.exchanges = number("own exchanges");
+    sums_.contributors = number("contributors");
+  } else {
+    // Shares and rates are of the ranks that there are.
+    sums_.before = number("seconds");
+    samples_before_ = number("samples");
+  }
 }
 
 }  // namespace syncopate::train

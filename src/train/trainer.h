@@ -68,15 +68,21 @@ class Trainer {
  private:
   class Pupil;  ///< The learner, which tells the trainer of every exchange.
 
+  /// What a rank that ended before the training began had under way would be lost.
+  void check_everybody_is_here();
   void step();
   void compute(const std::vector<std::int64_t>& samples);
   void exchanged(const Exchange& exchange);
   void keep_metrics(StepTimes times);
   void after_exchanges();
   void evaluate();
+  bool is_finite(const StrategyState& state) const;  ///< And the model, and the optimiser's memory.
   void save();
   void load(const Snapshot& snapshot);
   Result write_result();
+  void write_model();
+  /// One rank writes `text()` into this file of the run, for all.
+  void write_for_all(const char* file, const std::function<std::string()>& text);
   void look_after_ranks();
   void show_progress(bool now);
 
@@ -103,6 +109,7 @@ class Trainer {
   std::unique_ptr<Strategy> strategy_;
 
   RankSums sums_;
+  double samples_before_ = 0;  ///< That counted when the sums began.
   std::vector<Evaluation> evaluations_;
   struct Followed {
     Exchange exchange;

@@ -2,11 +2,14 @@
 //
 //   fork     has a child that exits, as data loaders do, and goes on
 //   world    makes a world, and says what the ranks' numbers from 1 add up to
+//   exit     the same, and exits with a world that nothing but the exit ends
+//   parent   the same, after a child had the world too and exited
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 #include "fabric/plugin.h"
@@ -14,27 +17,50 @@
 
 namespace {
 
+int add_up(const syncopate::World& world, syncopate::Allreduce<float>& sums) {
+  *sums.slot() = float(world.rank() + 1);
+  const float sum = sums.exchange().front().sum()[0];
+  std::printf("rank %d of %d: %g\n", world.rank(), world.size(), sum);
+  const int size = world.size();
+  return sum == float(size * (size + 1) / 2) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int add_up() {
   const auto world = syncopate::World::from_environment();
   syncopate::Allreduce<float> sums(world, 1);
-  *sums.slot() = float(world.rank() + 1);
-  std::printf("rank %d of %d: %g\n", world.rank(), world.size(), sums.exchange().front().sum()[0]);
-  return EXIT_SUCCESS;
+  return add_up(world, sums);
+}
+
+/// A child that exits, as data loaders do.
+void have_a_child() {
+  const pid_t child = fork();
+  if (child == 0) std::exit(EXIT_SUCCESS);  // NOLINT: its functions for the exit are the point.
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) throw std::runtime_error("the child did not exit well");
+}
+
+int add_up_until_exit(bool child) {
+  static const auto world = syncopate::World::from_environment();
+  static syncopate::Allreduce<float> sums(world, 1);
+  int code = add_up(world, sums);
+  if (child) {
+    have_a_child();
+    code += add_up(world, sums);
+  }
+  std::exit(code);  // NOLINT: the same.
 }
 
 int probe(const std::string& what) {
   if (what == "world") return add_up();
+  if (what == "exit" || what == "parent") return add_up_until_exit(what == "parent");
   auto launcher = syncopate::fabric::launcher_from_environment();
   if (!launcher) {
     std::puts("alone");
     return EXIT_SUCCESS;
   }
   const auto link = syncopate::fabric::connect(*launcher);
-  if (what == "fork") {
-    const pid_t child = fork();
-    if (child == 0) std::exit(EXIT_SUCCESS);  // NOLINT: its functions for the exit are the point.
-    waitpid(child, nullptr, 0);
-  }
+  if (what == "fork") have_a_child();
   const auto fabric = link->fabric();
   const syncopate::fabric::Place& place = link->place();
   std::printf("rank %d of %d on %s, machine %d of %d\n", place.rank, place.ranks(),

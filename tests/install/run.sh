@@ -48,6 +48,15 @@ for program in by-cmake/uses_syncopate ./by-pkg-config; do
       fail "$program under 'syncopate run -n 3' printed: $output"
   done
 done
+# So are the benchmarks' drivers.
+for driver in "$build"/bin/peers/*; do
+  [[ -e $driver ]] || continue
+  [[ -x $prefix/libexec/syncopate/$(basename "$driver") ]] || fail "$driver is not installed"
+done
+if [[ -x $build/bin/peers/peer_mpich ]] && command -v mpirun.mpich >/dev/null; then
+  output=$("$prefix/bin/syncopate" bench allreduce -n 2 --bytes 8 --against mpich --repeat 1 --seconds 0.01)
+  grep -q "mpich us" <<<"$output" || fail "'syncopate bench' does not find MPICH's driver: $output"
+fi
 # The plug-ins are found from where they were moved to, by a program in bin/.
 for kind in openmpi mpich; do
   plugin=$(find "$prefix" -name "syncopate_$kind.so")

@@ -177,8 +177,15 @@ TEST(BiasedSampler, GoesOnWithWhatItKnewWhenItIsRestored) {
   BiasedSampler one = informed(4);
   one.begin_period(20, true);
   one.next(20);
+  const std::vector<std::int64_t> seen{3, 5, 3};
+  one.note(seen, std::vector<float>{1, 2, 4});
   BiasedSampler other(kSamples, 4, 1, 0);
-  other.restore(one.scores(), one.periods());
+  other.restore(one.scores(), one.fresh(), one.counts(), one.periods());
+  std::vector<float> given(2 * kSamples), again(2 * kSamples);
+  one.give(given);
+  other.give(again);
+  EXPECT_EQ(given, again);
+  EXPECT_EQ(given[3], 5);
   one.begin_period(20, true);
   other.begin_period(20, true);
   EXPECT_EQ(one.next(20), other.next(20));

@@ -2,6 +2,8 @@
 // synchronous until step T, against the formulas.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "strategy/gradient_reference.h"
@@ -151,6 +153,32 @@ TEST_P(LocalRule, PostLocalThatEndsEarlyIsSynchronous) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, LocalRule, ::testing::Values(1, 2, 3, 4, 8), name_by_ranks);
+
+TEST(Hasten, MakesRanksMeetThoughItIsNotTimeYet) {
+  for (const char* strategy : {"local:1000", "post-local:1:1000", "biased-local:1000"}) {
+    SCOPED_TRACE(strategy);
+    with_ranks(3, [&](World& world) {
+      VectorLearner learner(Vector(4, 1.0F));
+      const auto made = make_strategy(strategy, {.world = world, .learner = learner});
+      const auto step = [&] {
+        take_step(
+            *made, learner,
+            [&](auto, std::span<float> gradient) {
+              std::ranges::fill(gradient, float(world.rank()));
+            },
+            std::chrono::milliseconds(1));
+      };
+      for (int i = 0; i < 5; ++i) step();
+      const std::size_t before = learner.told.size();
+      made->hasten();
+      step();
+      EXPECT_EQ(learner.told.size(), before + 1);
+      step();
+      EXPECT_LE(learner.told.size(), before + 1) << "once";
+      made->finish();
+    });
+  }
+}
 
 TEST(Finish, LeavesEqualWeightsWhereverTheRanksStopped) {
   // Data may end at different steps; what each rank has done since the last average counts.

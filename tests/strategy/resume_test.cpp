@@ -120,6 +120,31 @@ TEST(ResumedDropCompute, KeepsTheDeadline) {
   }
 }
 
+TEST(ResumedBiasedLocal, KeepsLossesThatWereNotExchangedYet) {
+  // Sixteen averages make a period; each part has four.
+  std::vector<StrategyState> states(2);
+  for (int part = 0; part < 4; ++part) {
+    with_ranks(2, [&](World& world) {
+      VectorLearner learner(Vector(2));
+      const auto made =
+          make_strategy("biased-local:1:alpha=1",
+                        {.world = world, .learner = learner, .samples = 64, .batch = 2});
+      if (part > 0) made->load(states[world.rank()]);
+      for (int step = 0; step < 4; ++step) {
+        made->note_losses(made->choose(2), Vector{1, 2});
+        take_step(*made, learner,
+                  [](auto, std::span<float> gradient) { std::ranges::fill(gradient, 0); });
+      }
+      states[world.rank()] = made->save();
+      made->finish();
+    });
+    const Vector& losses = states[0].vectors.at("losses");
+    EXPECT_EQ(std::ranges::any_of(losses, [](float loss) { return std::isfinite(loss); }),
+              part == 3)
+        << part;
+  }
+}
+
 TEST(ResumedBiasedLocal, KeepsStepsAndLosses) {
   using namespace std::chrono_literals;
   const std::vector<Duration> times{4ms, 1ms};

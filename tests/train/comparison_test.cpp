@@ -76,7 +76,8 @@ TEST(Comparison, WithoutSyncThereIsTheUsualTargetAndNoSpeedUp) {
   EXPECT_EQ(comparison.rows[0].time_to_target, 4);
   EXPECT_EQ(comparison.rows[0].speedup, std::nullopt);
   EXPECT_EQ(comparison.rows[0].target_share, std::nullopt);
-  EXPECT_EQ(conclusion(comparison, false), "");
+  EXPECT_EQ(conclusion(comparison, false),
+            "There is no sync among them to compare the others with.");
 }
 
 TEST(Comparison, SaysHowManyRunsReachedTheTarget) {
@@ -134,6 +135,34 @@ TEST(Comparison, ConclusionNamesTheFirstAtTheTarget) {
   EXPECT_NE(text.find("eager-solo reached 90.00 %, where sync ended, after 4.0 s, 0.40 of sync's"),
             std::string::npos)
       << text;
+}
+
+TEST(Comparison, SyncAloneIsComparedWithNobody) {
+  const Runs runs = {{"sync", {run(10, 90)}}, {"sync:ahead=1", {run(10, 90)}}};
+  const std::string text = conclusion(put_together(runs, std::nullopt, 85, false), false);
+  EXPECT_NE(text.find("sync stood still"), std::string::npos) << text;
+  EXPECT_EQ(text.find("others"), std::string::npos) << text;
+}
+
+TEST(Comparison, ARunThatDivergedHasNoSpeed) {
+  Runs runs = {{"sync", {run(10, 90), run(10, 90)}}, {"eager-solo", {run(1, 10), run(4, 90)}}};
+  runs[1].second[0].diverged = true;
+  const Comparison comparison = put_together(runs, std::nullopt, 85, false);
+  EXPECT_EQ(row(comparison, "eager-solo").speedup, std::nullopt);
+  EXPECT_EQ(to_lines(comparison, {}).at(1).at("diverged"), 1);
+  const std::string text = conclusion(comparison, false);
+  EXPECT_NE(text.find("None of the others reached 90.00 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("eager-solo diverged in 1 of 2 runs"), std::string::npos) << text;
+}
+
+TEST(Comparison, NobodyIsComparedWithASyncThatDiverged) {
+  Runs runs = {{"sync", {run(1, 10)}}, {"eager-solo", {run(4, 90)}}};
+  runs[0].second[0].diverged = true;
+  const Comparison comparison = put_together(runs, std::nullopt, 85, false);
+  EXPECT_DOUBLE_EQ(comparison.target, 85);
+  EXPECT_EQ(row(comparison, "eager-solo").speedup, std::nullopt);
+  EXPECT_EQ(conclusion(comparison, false).find("stood still"), std::string::npos);
+  EXPECT_NE(table(comparison, false, 8).find("diverged"), std::string::npos);
 }
 
 }  // namespace

@@ -53,6 +53,18 @@ TEST(Course, OneVoteStopsEveryone) {
   EXPECT_TRUE(course.must_stop());
 }
 
+TEST(Course, ALossThatIsNoNumberStopsEveryone) {
+  for (const float loss : {std::nanf(""), INFINITY}) {
+    Course course = train::course("rounds:9");
+    follow(course, 100);
+    EXPECT_FALSE(course.diverged());
+    const std::array<float, kNotes> notes = {100, loss, 50, 0};
+    course.follow({.agreed = true, .notes = notes});
+    EXPECT_TRUE(course.diverged());
+    EXPECT_TRUE(course.must_stop());
+  }
+}
+
 TEST(Course, TellsLossAndAccuracyOfTheLastSamples) {
   Course course = train::course("rounds:9");
   follow(course, 100);

@@ -36,13 +36,21 @@ std::vector<RankSums> two_ranks() {
 }
 
 TEST(Result, IdealIsAllSamplesAtTheSumOfTheRanksOwnRates) {
-  const Result result = sum_up(two_ranks(), kEvaluations, 0, false);
+  const Result result = sum_up(two_ranks(), {200, 200}, kEvaluations, 0, false);
   EXPECT_DOUBLE_EQ(result.ideal_seconds, 200.0 / 50);
   EXPECT_DOUBLE_EQ(result.share_of_ideal, 0.4);
 }
 
+TEST(Result, WorkThatWasDroppedIsNoPartOfTheIdeal) {
+  EXPECT_DOUBLE_EQ(sum_up(two_ranks(), {150, 150}, {}, 0, false).ideal_seconds, 150.0 / 50);
+}
+
+TEST(Result, WorkOfTheDeadIsNoPartOfTheIdealOfTheOthers) {
+  EXPECT_DOUBLE_EQ(sum_up(two_ranks(), {300, 300}, {}, 0, false).ideal_seconds, 200.0 / 50);
+}
+
 TEST(Result, SumsOverRanks) {
-  const Result result = sum_up(two_ranks(), kEvaluations, 0, false);
+  const Result result = sum_up(two_ranks(), {200, 200}, kEvaluations, 0, false);
   EXPECT_DOUBLE_EQ(result.seconds, 10);
   EXPECT_DOUBLE_EQ(result.samples, 200);
   EXPECT_DOUBLE_EQ(result.samples_per_s, 20);
@@ -52,8 +60,19 @@ TEST(Result, SumsOverRanks) {
   EXPECT_DOUBLE_EQ(result.dropped, 3) << "every rank is told of every drop";
 }
 
+TEST(Result, FiguresOfRanksAreOfTheTimeSinceTheyBegan) {
+  std::vector<RankSums> ranks = two_ranks();
+  for (RankSums& rank : ranks) rank.before = 90;
+  const Result result = sum_up(ranks, {2000, 200}, kEvaluations, 0, false);
+  EXPECT_DOUBLE_EQ(result.seconds, 100);
+  EXPECT_DOUBLE_EQ(result.samples_per_s, 20);
+  EXPECT_DOUBLE_EQ(result.wait_share, 0.4);
+  EXPECT_DOUBLE_EQ(result.ideal_seconds, 200.0 / 50);
+  EXPECT_DOUBLE_EQ(result.share_of_ideal, 0.4);
+}
+
 TEST(Result, EndsWithTheLastEvaluation) {
-  const Result result = sum_up(two_ranks(), kEvaluations, 0, false);
+  const Result result = sum_up(two_ranks(), {200, 200}, kEvaluations, 0, false);
   EXPECT_DOUBLE_EQ(result.accuracy, 79);
   EXPECT_DOUBLE_EQ(result.loss, 0.6);
   EXPECT_EQ(result.evaluations.size(), 3U);
@@ -61,7 +80,7 @@ TEST(Result, EndsWithTheLastEvaluation) {
 
 TEST(Result, TimeToTargetIsThatOfTheFirstEvaluationThere) {
   const auto time = [](double target, bool regression) {
-    return sum_up(two_ranks(), kEvaluations, target, regression).time_to_target;
+    return sum_up(two_ranks(), {200, 200}, kEvaluations, target, regression).time_to_target;
   };
   EXPECT_EQ(time(79, false), 2);
   EXPECT_EQ(time(60, false), 1);
@@ -74,14 +93,14 @@ TEST(Result, TimeToTargetIsThatOfTheFirstEvaluationThere) {
 TEST(Result, ARankThatDiedAtTheStartCountsForNothing) {
   std::vector<RankSums> ranks = two_ranks();
   ranks.emplace_back();
-  const Result result = sum_up(ranks, {}, 50, false);
+  const Result result = sum_up(ranks, {200, 200}, {}, 50, false);
   EXPECT_DOUBLE_EQ(result.ideal_seconds, 4);
   EXPECT_DOUBLE_EQ(result.wait_share, 0.4);
-  EXPECT_DOUBLE_EQ(sum_up({{}}, {}, 50, false).share_of_ideal, 0);
+  EXPECT_DOUBLE_EQ(sum_up({{}}, {}, {}, 50, false).share_of_ideal, 0);
 }
 
 TEST(Result, IsReadAsItWasWritten) {
-  Result result = sum_up(two_ranks(), kEvaluations, 80, false);
+  Result result = sum_up(two_ranks(), {200, 200}, kEvaluations, 80, false);
   result.rounds = 12;
   result.interrupted = true;
   result.dead = {1, 3};

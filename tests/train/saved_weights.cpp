@@ -6,10 +6,14 @@
 
 namespace syncopate::testing {
 
+std::vector<float> saved_values(const std::filesystem::path& file, const std::string& name) {
+  const torch::Tensor values = train::read_tensor_file(file).tensors.at(name);
+  return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
+}
+
 std::vector<float> saved_weights(const std::filesystem::path& run, int rank) {
-  const auto file = run / "checkpoint" / ("rank-" + std::to_string(rank) + ".safetensors");
-  const torch::Tensor weights = train::read_tensor_file(file).tensors.at("weights");
-  return {weights.data_ptr<float>(), weights.data_ptr<float>() + weights.numel()};
+  return saved_values(run / "checkpoint" / ("rank-" + std::to_string(rank) + ".safetensors"),
+                      "weights");
 }
 
 bool has_cuda() { return torch::cuda::is_available(); }

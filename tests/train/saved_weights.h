@@ -2,10 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace syncopate::testing {
 
+/// The tensor of a file that has this name.
+std::vector<float> saved_values(const std::filesystem::path& file, const std::string& name);
 /// The weights that one rank has saved.
 std::vector<float> saved_weights(const std::filesystem::path& run, int rank);
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
+#include <cmath>
+
 #include "train/train_program.h"
 
 namespace syncopate::testing {
@@ -106,6 +108,103 @@ TEST(TrainEnds, AFullDiskIsReportedAndTheOldCheckpointIsIntact) {
   const fs::path latest = folder.path() / "latest";
   EXPECT_EQ(saved_weights(latest, 0), saved_weights(latest, 1));
   EXPECT_FALSE(fs::exists(latest / "checkpoint.new"));
+}
+
+/// At a rate at which the loss is no number any more from round 12 on.
+void expect_divergence(const fs::path& runs, Strings options) {
+  options.insert(options.end(),
+                 {"-w", "hyperplane", "--batch", "4", "-n", "2", "--rate", "1", "--runs", runs});
+  const Ended ended = run(command("train", options));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(has(ended.err, "the run diverged")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "Try a --rate below 1")) << ended.err;
+  EXPECT_TRUE(json_of(runs / "latest" / "result.json").at("diverged"));
+}
+
+TEST(TrainEnds, ARunThatDivergesSaysSoAndKeepsTheCheckpointBefore) {
+  const TemporaryFolder folder;
+  expect_divergence(folder.path(), {"--until", "rounds:10000", "--checkpoint-every", "8"});
+  const fs::path latest = folder.path() / "latest";
+  EXPECT_LT(json_of(latest / "result.json").at("rounds"), 100);
+  EXPECT_EQ(saved_weights(latest, 0), saved_weights(latest, 1));
+  for (const float weight : saved_weights(latest, 0)) ASSERT_TRUE(std::isfinite(weight));
+}
+
+TEST(TrainEnds, DivergingInTheLastRoundIsNoSuccess) {
+  const TemporaryFolder folder;
+  // The loss of round 11 is still a number; that of the weights after it is not.
+  expect_divergence(folder.path(), {"--until", "rounds:11", "--evaluate-every", "0"});
+}
+
+TEST(TrainEnds, ControlCEndsALongPhaseOfLocalSteps) {
+  const TemporaryFolder folder;
+  Program program(training(
+      folder.path(), {"-n", "2", "-s", "local:100000", "--until", "seconds:600", "--pace", "2ms"}));
+  await([&] { return processes_by("SYNCOPATE_RANK", folder.path()).size() == 2; }, "ranks");
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  const auto told = std::chrono::steady_clock::now();
+  program.send(SIGINT);
+  EXPECT_EQ(program.wait(), 128 + SIGINT) << program.err();
+  EXPECT_LT(std::chrono::steady_clock::now() - told, std::chrono::seconds(15));
+  EXPECT_EQ(saved_weights(folder.path() / "latest", 0), saved_weights(folder.path() / "latest", 1))
+      << "they met before it was saved";
+}
+
+TEST(TrainEnds, ControlCWhileARunIsResumedLeavesItsCheckpointWhole) {
+  const TemporaryFolder folder;
+  constexpr int kRanks = 4;
+  ASSERT_EQ(run(training(folder.path(), {"-n", "4", "-s", "eager-solo", "--imbalance",
+                                         "shift:1..20ms", "--until", "rounds:20"}))
+                .code,
+            0);
+  const fs::path latest = folder.path() / "latest";
+  for (const int milliseconds : {0, 100, 300, 600}) {
+    Program program(command("train", {"--resume", latest, "--until", "rounds:100000"}));
+    await([&] { return !processes_by("SYNCOPATE_RANK", folder.path()).empty(); }, "ranks");
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    program.send(SIGINT);
+    EXPECT_EQ(program.wait(), 128 + SIGINT) << program.err();
+    for (int rank = 0; rank < kRanks; ++rank) {
+      EXPECT_FALSE(saved_weights(latest, rank).empty()) << milliseconds << " ms, rank " << rank;
+    }
+    EXPECT_EQ(json_of(latest / "result.json").at("dead"), nlohmann::json::array());
+  }
+}
+
+TEST(TrainEnds, TwoJobsDoNotTrainInOneDirectory) {
+  const TemporaryFolder folder;
+  Program program(
+      training(folder.path(), {"-n", "2", "--until", "seconds:600", "--checkpoint-every", "400"}));
+  await_checkpoint(folder.path());
+  const Ended ended =
+      run(command("train", {"--resume", folder.path() / "latest", "--until", "seconds:700"}));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(has(ended.err, "is being trained by another job")) << ended.err;
+  program.send(SIGINT);
+  EXPECT_EQ(program.wait(), 128 + SIGINT) << program.err();
+  expect_to_go_on(folder.path() / "latest");
+}
+
+TEST(TrainEnds, ResumedWithBatchNormalisationItIsAsWithoutAPause) {
+  const TemporaryFolder data, whole, parts;
+  write_idx(data.path() / "mnist", "train", 60);
+  write_idx(data.path() / "mnist", "t10k", 20);
+  const auto train = [&](const fs::path& runs, const char* until) {
+    return run(command("train", {"-w", "mnist", "--model", "resnet8", "--data", data.path(), "-n",
+                                 "2", "--batch", "4", "--pace", "off", "--evaluate-every", "0",
+                                 "--until", until, "--runs", runs}));
+  };
+  ASSERT_EQ(train(whole.path(), "rounds:6").code, 0);
+  ASSERT_EQ(train(parts.path(), "rounds:3").code, 0);
+  const Ended ended =
+      run(command("train", {"--resume", parts.path() / "latest", "--until", "rounds:6"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(json_of(parts.path() / "latest" / "result.json").at("loss"),
+            json_of(whole.path() / "latest" / "result.json").at("loss"));
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(saved_weights(parts.path() / "latest", rank),
+              saved_weights(whole.path() / "latest", rank));
+  }
 }
 
 TEST(TrainEnds, ADamagedCheckpointIsReported) {

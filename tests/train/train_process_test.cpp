@@ -224,6 +224,61 @@ TEST(TrainProgram, ResumedOnAGpuItIsBitIdenticalToo) {
       {"-s", "sync:ahead=2", "--momentum", "0.9", "--device", "cuda"});
 }
 
+TEST(TrainProgram, ResumedItHasEveryEvaluationAndEveryRoundOnce) {
+  const TemporaryFolder folder;
+  const fs::path latest = folder.path() / "latest";
+  ASSERT_EQ(run(training(folder.path(),
+                         {"-n", "2", "-s", "eager-solo:grace=off", "--imbalance", "persistent:1*3",
+                          "--pace", "1ms", "--until", "rounds:20", "--evaluate-every", "40"}))
+                .code,
+            0);
+  const auto before = json_of(latest / "result.json").at("evaluations");
+  const Ended ended = run(command("train", {"--resume", latest, "--until", "rounds:30"}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(has(ended.out, "goes on after round 20")) << ended.out;
+  const auto after = json_of(latest / "result.json").at("evaluations");
+  ASSERT_GT(after.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]) << i;
+  std::map<std::pair<int, int>, int> rounds;
+  std::istringstream lines(text_of(latest / "metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto metric = nlohmann::json::parse(line);
+    EXPECT_EQ(++rounds[std::pair(metric.at("rank"), metric.at("round"))], 1) << line;
+  }
+  EXPECT_EQ(rounds.size(), 2 * json_of(latest / "result.json").at("rounds").get<std::size_t>());
+}
+
+TEST(TrainProgram, WritesTheTrainedModelByTheNamesOfItsParameters) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run(training(folder.path(), {"-n", "2", "--until", "rounds:5"})).code, 0);
+  const fs::path latest = folder.path() / "latest";
+  std::vector<float> model = saved_values(latest / "model.safetensors", "weight");
+  for (const float value : saved_values(latest / "model.safetensors", "bias")) {
+    model.push_back(value);
+  }
+  EXPECT_EQ(model, saved_weights(latest, 0)) << "under sync nothing is carried";
+}
+
+TEST(TrainProgram, AStepInPartsLastsAsLongAsInOne) {
+  for (const char* strategy : {"sync", "dropcompute:1000s"}) {
+    const TemporaryFolder folder;
+    ASSERT_EQ(
+        run(training(folder.path(), {"-n", "2", "-s", strategy, "--imbalance", "shift:40..40ms",
+                                     "--pace", "off", "--until", "rounds:8"}))
+            .code,
+        0);
+    std::vector<double> times;
+    std::istringstream lines(text_of(folder.path() / "latest" / "metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      times.push_back(nlohmann::json::parse(line).at("compute_ms"));
+    }
+    ASSERT_EQ(times.size(), 16U);
+    std::ranges::sort(times);
+    EXPECT_GE(times.front(), 40) << strategy;
+    EXPECT_LT(times[times.size() / 2], 70) << strategy;
+  }
+}
+
 TEST(CompareProgram, GivesARowWithAllFiguresForEachStrategy) {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "rows.jsonl";

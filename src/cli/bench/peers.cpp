@@ -20,13 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The drivers lie in peers/ beside this program, or where SYNCOPATE_PEERS says.
+/// The drivers lie in peers/ beside this program or in libexec/syncopate/, or where SYNCOPATE_PEERS
+/// says.
 fs::path driver(const std::string& name) {
   if (const char* folder = std::getenv("SYNCOPATE_PEERS"); folder != nullptr && *folder != '\0') {
     return fs::path(folder) / name;
   }
   std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path() / "peers" / name;
+  const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path installed = (here / SYNCOPATE_PEERS_FOLDER).lexically_normal() / name;
+  return fs::exists(installed, ignored) ? installed : here / "peers" / name;
 }
 
 bool runnable(const fs::path& path) { return access(path.c_str(), X_OK) == 0; }

@@ -85,9 +85,9 @@ std::vector<nlohmann::json> run_side(const Side& side, const nlohmann::json& wor
   const launch::LaunchResult result = launch::launch(options);
   if (user_ended_it(result.exit_code)) throw Interrupted{result.exit_code};
   if (result.exit_code != 0) {
-    throw std::runtime_error(fmt::format("{} failed (exit code {}):\n  {}\n{}", side.name,
-                                         result.exit_code, fmt::join(options.command, " "),
-                                         complaints.end()));
+    throw std::runtime_error(fmt::format(
+        "{} failed with exit code {}, and said\n{}It was started as: {} '{}'", side.name,
+        result.exit_code, complaints.end(), fmt::join(side.command, " "), work.dump()));
   }
   return parse_lines(side, result.ranks.at(0).output);
 }

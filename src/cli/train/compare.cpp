@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
+#include "cli/console/program.h"
 #include "cli/train/commands.h"
 #include "cli/train/comparison.h"
 #include "cli/train/settings.h"
@@ -26,8 +28,9 @@ constexpr const char* kHowCompareWorks = R"(Example:
 All strategies meet the same samples in the same weather: seeds depend on the repetition alone.
 
 time       of training, without evaluating and saving; speed-up against sync
+accuracy   at the end; ± half of what lies between the best and the worst run
 to target  time until an evaluation reaches the target: what sync ended with under the same seed, or
-           --target; (2/3): two of three runs reached it
+           --target (without both, the workload's own); (2/3): two of three runs reached it
 of sync    the same, as a share of all the time that sync takes
 waiting    share of their time that ranks stood still
 of N       ranks with something in a round, on average
@@ -39,7 +42,10 @@ constexpr long kMostRuns = 1000;
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
   std::istringstream text(list);
-  for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
+  for (std::string part; std::getline(text, part, ',');) {
+    std::erase(part, ' ');
+    parts.push_back(part);
+  }
   return parts;
 }
 
@@ -53,7 +59,7 @@ struct Wanted {
 void show(const Comparison& comparison, const Wanted& wanted) {
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
-  fmt::print("{}\n{}\n", table(comparison, regression, first.ranks),
+  fmt::print("\n{}\n{}\n", table(comparison, regression, first.ranks),
              conclusion(comparison, regression));
   if (!wanted.json.empty()) {
     std::ofstream file(wanted.json);
@@ -70,7 +76,7 @@ int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) 
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
   if (crew.speaks()) {
-    fmt::print("{}\n{}; {} {} of each strategy\n\n", describe(first, crew), machine_description(),
+    fmt::print("{}\n{}; {} {} of each strategy\n", describe(first, crew), machine_description(),
                wanted.repeat, wanted.repeat == 1 ? "run" : "runs");
     std::fflush(stdout);
   }
@@ -103,7 +109,10 @@ int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) 
     }
   }
   conclude();
-  return 0;
+  const auto diverged = [](const train::Result& run) { return run.diverged; };
+  const bool nothing_learned = std::ranges::all_of(
+      runs, [&](const auto& each) { return std::ranges::all_of(each.second, diverged); });
+  return nothing_learned ? kFailed : 0;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cli/train/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,25 +13,24 @@
 namespace syncopate::cli {
 namespace {
 
-/// With whatever parameters: the first of them is what the others are compared with.
+/// With whatever parameters: the first of them is what the others are compared with, if it came to
+/// its end.
 bool is_sync(const Row& row) { return row.strategy == "sync" || row.strategy.starts_with("sync:"); }
 
 const Row* find_sync(const std::vector<Row>& rows) {
   const auto found = std::ranges::find_if(rows, is_sync);
-  return found == rows.end() ? nullptr : &*found;
-}
-
-std::optional<double> time_to(double target, bool regression, const train::Result& run) {
-  for (const train::Evaluation& one : run.evaluations) {
-    if (regression ? one.loss <= target : one.accuracy >= target) return one.seconds;
-  }
-  return std::nullopt;
+  return found == rows.end() || found->diverged > 0 ? nullptr : &*found;
 }
 
 std::string with_spread(const Spread& value, int digits) {
   const double half = (value.most - value.least) / 2;
   return half > 0 ? fmt::format("{:.{}f} ±{:.{}f}", value.mean, digits, half, digits)
                   : fmt::format("{:.{}f}", value.mean, digits);
+}
+
+std::string outcome(const Row& row, bool regression) {
+  if (row.diverged == int(row.runs.size()) && row.diverged > 0) return "diverged";
+  return regression ? with_spread(row.loss, 4) : with_spread(row.accuracy, 2);
 }
 
 std::string to_target(const Row& row) {
@@ -45,6 +45,26 @@ Spread over(const std::vector<train::Result>& runs, Get get) {
   std::vector<double> values;
   for (const auto& run : runs) values.push_back(get(run));
   return spread(values);
+}
+
+/// Which of the others was where sync ended first.
+std::string of_the_best(const Comparison& comparison, bool regression) {
+  const std::string target = regression ? fmt::format("a loss of {:.4f}", comparison.target)
+                                        : fmt::format("{:.2f} %", comparison.target);
+  const Row* best = nullptr;
+  for (const Row& row : comparison.rows) {
+    if (is_sync(row) || !row.target_share || row.reached < int(row.runs.size())) continue;
+    if (best == nullptr || *row.time_to_target < *best->time_to_target) best = &row;
+  }
+  if (best == nullptr) {
+    return fmt::format("None of the others reached {}{}.", target,
+                       comparison.target_of_sync ? ", where sync ended" : "");
+  }
+  return fmt::format(
+      "{} reached {}{} after {:.1f} s, {:.2f} of sync's time, and took {:.1f} s for the whole run "
+      "({:.2f} times as fast).",
+      best->strategy, target, comparison.target_of_sync ? ", where sync ended," : "",
+      *best->time_to_target, *best->target_share, best->seconds.mean, *best->speedup);
 }
 
 }  // namespace
@@ -73,6 +93,7 @@ Comparison put_together(const std::vector<std::pair<std::string, std::vector<tra
     row.share_of_ideal = over(results, [](const Result& run) { return run.share_of_ideal; });
     for (const Result& run : results) {
       row.staleness_max = std::max(row.staleness_max, run.staleness_max);
+      if (run.diverged) ++row.diverged;
     }
     comparison.rows.push_back(row);
   }
@@ -90,14 +111,14 @@ Comparison put_together(const std::vector<std::pair<std::string, std::vector<tra
     std::vector<double> times;
     std::vector<double> times_of_sync;  // Under the same seeds.
     for (std::size_t i = 0; i < row.runs.size(); ++i) {
-      const auto time = time_to(target_of(i), regression, row.runs[i]);
+      const auto time = train::time_to(target_of(i), regression, row.runs[i].evaluations);
       if (!time) continue;
       times.push_back(*time);
       if (sync != nullptr && i < sync->runs.size()) times_of_sync.push_back(sync->runs[i].seconds);
     }
     row.reached = int(times.size());
     if (!times.empty()) row.time_to_target = spread(times).mean;
-    if (sync == nullptr) continue;
+    if (sync == nullptr || row.diverged > 0) continue;
     row.speedup = sync->seconds.mean / row.seconds.mean;
     if (row.time_to_target && times_of_sync.size() == times.size()) {
       row.target_share = *row.time_to_target / spread(times_of_sync).mean;
@@ -115,15 +136,19 @@ std::vector<nlohmann::json> to_lines(const Comparison& comparison, const train::
     nlohmann::json settings = config;
     settings["strategy"] = row.strategy;
     settings["strategy_in_full"] = spell_out_strategy(row.strategy);
+    settings["target"] = comparison.target;
     lines.push_back({{"strategy", row.strategy},
                      {"seconds", row.seconds.mean},
                      {"time_to_target", optional(row.time_to_target)},
                      {"target", comparison.target},
                      {"reached", row.reached},
+                     {"diverged", row.diverged},
                      {"accuracy", row.accuracy.mean},
                      {"accuracy_least", row.accuracy.least},
                      {"accuracy_most", row.accuracy.most},
                      {"loss", row.loss.mean},
+                     {"loss_least", row.loss.least},
+                     {"loss_most", row.loss.most},
                      {"samples_per_s", row.samples_per_s.mean},
                      {"speedup_vs_sync", optional(row.speedup)},
                      {"target_share_of_sync", optional(row.target_share)},
@@ -157,9 +182,8 @@ std::string table(const Comparison& comparison, bool regression, int ranks) {
     text +=
         table.row(
             {row.strategy, format_number(row.seconds.mean),
-             row.speedup ? fmt::format("{:.2f}x", *row.speedup) : "-",
-             regression ? with_spread(row.loss, 4) : with_spread(row.accuracy, 2), to_target(row),
-             row.target_share ? fmt::format("{:.2f}", *row.target_share) : "-",
+             row.speedup ? fmt::format("{:.2f}x", *row.speedup) : "-", outcome(row, regression),
+             to_target(row), row.target_share ? fmt::format("{:.2f}", *row.target_share) : "-",
              fmt::format("{:.0f}", row.samples_per_s.mean),
              fmt::format("{:.0f} %", 100 * row.wait_share.mean),
              fmt::format("{:.1f}", row.contributors.mean), fmt::format("{:.0f}", row.staleness_max),
@@ -170,28 +194,26 @@ std::string table(const Comparison& comparison, bool regression, int ranks) {
 }
 
 std::string conclusion(const Comparison& comparison, bool regression) {
+  std::vector<std::string> sentences;
   const Row* sync = find_sync(comparison.rows);
-  if (sync == nullptr) return "";
-  const std::string target = regression ? fmt::format("a loss of {:.4f}", comparison.target)
-                                        : fmt::format("{:.2f} %", comparison.target);
-  std::string text = fmt::format(
-      "Waiting for everyone, sync stood still {:.0f} % of the time and took {:.1f} s. If no rank "
-      "ever waited, the same samples would take {:.1f} s.",
-      100 * sync->wait_share.mean, sync->seconds.mean, sync->ideal_seconds.mean);
-  const Row* best = nullptr;
+  if (sync != nullptr) {
+    sentences.push_back(fmt::format(
+        "Waiting for everyone, sync stood still {:.0f} % of the time and took {:.1f} s. If no rank "
+        "ever waited, the same samples would take {:.1f} s.",
+        100 * sync->wait_share.mean, sync->seconds.mean, sync->ideal_seconds.mean));
+    if (!std::ranges::all_of(comparison.rows, is_sync)) {
+      sentences.push_back(of_the_best(comparison, regression));
+    }
+  } else if (std::ranges::none_of(comparison.rows, is_sync)) {
+    sentences.emplace_back("There is no sync among them to compare the others with.");
+  }
   for (const Row& row : comparison.rows) {
-    if (is_sync(row) || row.reached < int(row.runs.size()) || row.runs.empty()) continue;
-    if (best == nullptr || *row.time_to_target < *best->time_to_target) best = &row;
+    if (row.diverged == 0) continue;
+    sentences.push_back(fmt::format(
+        "{} diverged in {} of {} {}: its loss was no number any more. A smaller --rate may help.",
+        row.strategy, row.diverged, row.runs.size(), row.runs.size() == 1 ? "run" : "runs"));
   }
-  if (best == nullptr) {
-    return text + fmt::format(" None of the others reached {}{}.", target,
-                              comparison.target_of_sync ? ", where sync ended" : "");
-  }
-  return text + fmt::format(
-                    " {} reached {}{} after {:.1f} s, {:.2f} of sync's time, and took {:.1f} s for "
-                    "the whole run ({:.2f} times as fast).",
-                    best->strategy, target, comparison.target_of_sync ? ", where sync ended," : "",
-                    *best->time_to_target, *best->target_share, best->seconds.mean, *best->speedup);
+  return fmt::format("{}", fmt::join(sentences, " "));
 }
 
 }  // namespace syncopate::cli

@@ -26,6 +26,7 @@ struct Row {
   Spread seconds, accuracy, loss, samples_per_s, wait_share, contributors, ideal_seconds,
       share_of_ideal;
   double staleness_max = 0;
+  int diverged = 0;  ///< How many runs did: those have no time for the whole work.
   /// The mean over the runs that got there; nothing if none did.
   std::optional<double> time_to_target;
   int reached = 0;  ///< How many did.

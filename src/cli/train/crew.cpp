@@ -151,16 +151,25 @@ train::Config Crew::decide(const std::function<train::Config()>& decision) {
   return nlohmann::json::parse(from_first(train::config_text(config))).get<train::Config>();
 }
 
-void Crew::check(const train::Config& config, const std::optional<fs::path>& resumed) {
+train::Position Crew::check(const train::Config& config, const std::optional<fs::path>& resumed) {
+  train::Position position;
   each([&] {
-    if (speaks() && resumed) return train::check_resumed(*resumed, config);
-    if (!world_ || world_->shared_state()->roster().rank() == 0) train::check(config);
+    if (speaks() && resumed) {
+      lock_.emplace(*resumed);
+      position = train::check_resumed(*resumed, config);
+    } else if (!world_ || world_->shared_state()->roster().rank() == 0) {
+      train::check(config);
+    }
   });
+  return position;
 }
 
 train::Finished Crew::run(const train::Config& config, const train::JobOptions& options) {
   std::string directory;
-  first([&] { directory = train::make_run(config, options.runs).string(); });
+  first([&] {
+    directory = train::make_run(config, options.runs).string();
+    lock_.emplace(directory);
+  });
   return train_here(directory, config, options, false);
 }
 

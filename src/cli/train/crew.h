@@ -36,8 +36,9 @@ class Crew {
   /// The first rank does it.
   void first(const std::function<void()>& action);
   /// Checks on every machine what can be known before the training, or before it goes on.
-  void check(const train::Config& config,
-             const std::optional<std::filesystem::path>& resumed = std::nullopt);
+  /// Returns how far a resumed run had come, to the first rank.
+  train::Position check(const train::Config& config,
+                        const std::optional<std::filesystem::path>& resumed = std::nullopt);
   /// Trains in a new directory, or goes on in one with a checkpoint.
   train::Finished run(const train::Config& config, const train::JobOptions& options);
   train::Finished resume(const std::filesystem::path& directory, const train::Config& config,
@@ -55,6 +56,7 @@ class Crew {
 
   std::optional<fabric::Launcher> launcher_;
   std::optional<World> world_;
+  std::optional<train::RunLock> lock_;  ///< Of the run that is trained, with the first rank.
   std::optional<Allreduce<float>> failures_;
   int cores_ = 0;
   bool crowded_ = false;

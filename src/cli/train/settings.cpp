@@ -103,9 +103,6 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
   option("--target", typed.target, "X",
          "Accuracy in per cent (loss in a regression) whose time is taken")
       ->group("What is kept");
-  option("--checkpoint-every", typed.checkpoint_every, "N",
-         "Samples of all ranks between two checkpoints; only at the end if not given")
-      ->group("What is kept");
   option("--runs", typed.runs, "DIR", "Where run directories are made; ./runs")
       ->group("What is kept");
   command.add_flag("--no-metrics", typed.no_metrics, "Write no metrics.jsonl")

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/console/arguments.h"
+#include "cli/console/program.h"
 #include "cli/train/commands.h"
 #include "cli/train/settings.h"
 #include "syncopate/error.h"
@@ -25,21 +26,30 @@ constexpr const char* kHowTrainWorks = R"(Examples:
 
 Under mpirun, srun or torchrun the processes that it started are the ranks of one run.
 The run directory RUNS/<time>-<workload>-<strategy> gets config.json, metrics.jsonl (a line per
-exchange and rank), result.json and checkpoint/. Ctrl-C ends the run cleanly, with a checkpoint.
-Evaluating and saving do not count as training time.)";
+exchange and rank), result.json, model.safetensors and checkpoint/. Ctrl-C ends the run cleanly,
+with a checkpoint. Evaluating and saving do not count as training time.)";
 
 void report(const train::Finished& finished, const train::Config& config, bool survive) {
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
   const std::string directory = finished.directory.string();
+  constexpr const char* kGoOn = "go on with: syncopate train --resume ";
   if (!finished.result) {
-    fmt::print("The run did not come to its end; what it wrote is in {}.\n", directory);
+    const bool saved = std::filesystem::exists(finished.directory / "checkpoint");
+    fmt::print("The run did not come to its end; {}{}\n", saved ? kGoOn : "what it wrote is in ",
+               directory);
     return;
   }
   const train::Result& result = *finished.result;
   const bool regression = train::workload(config.workload).regression;
-  fmt::print("{}: {:.0f} samples in {:.1f} s ({:.0f}/s){}, loss {:.4f}\n", config.strategy,
+  fmt::print("{}: {:.0f} samples in {:.1f} s ({:.0f}/s){}, test loss {:.4f}\n", config.strategy,
              result.samples, result.seconds, result.samples_per_s,
              regression ? "" : fmt::format(", accuracy {:.2f} %", result.accuracy), result.loss);
+  if (result.time_to_target) {
+    fmt::print("{} was reached after {:.1f} s\n",
+               regression ? fmt::format("a loss of {:g}", config.target)
+                          : fmt::format("{:g} %", config.target),
+               *result.time_to_target);
+  }
   fmt::print(
       "waiting {:.1f} % of the time; {:.1f} of {} ranks in a round; largest staleness {:.0f}; "
       "{:.0f} % of the ideal speed\n",
@@ -52,9 +62,17 @@ void report(const train::Finished& finished, const train::Config& config, bool s
   }
   fmt::print("{}{}\n",
              result.interrupted || (!result.dead.empty() && !survive)
-                 ? "ended early; go on with: syncopate train --resume "
+                 ? fmt::format("ended early; {}", kGoOn)
                  : "",
              directory);
+}
+
+/// Nobody wants to hear of it only from a loss that reads nan.
+void explain_divergence(const train::Finished& finished, const train::Config& config) {
+  fmt::print(stderr,
+             "syncopate: the run diverged: by round {:.0f} its loss was no number any more. Try a "
+             "--rate below {:g}\n",
+             finished.result->rounds, config.rate);
 }
 
 /// A run that is resumed has its settings already: only when it ends and by how many may change.
@@ -87,6 +105,7 @@ train::Config resumed(const TypedSettings& typed, const std::optional<std::strin
   if (typed.checkpoint_every) asked.checkpoint_every = read.checkpoint_every;
   if (typed.target) asked.target = read.target;
   if (typed.data) asked.data = read.data;
+  if (typed.no_metrics) asked.metrics = false;
   return asked;
 }
 
@@ -102,6 +121,11 @@ void add_train(CLI::App& program, int& exit_code) {
   command->add_option("--resume", *resume, "Go on with the run in this directory")
       ->type_name("RUN");
   add_settings(*command, *typed);
+  command
+      ->add_option("--checkpoint-every", typed->checkpoint_every,
+                   "Samples of all ranks between two checkpoints; only at the end if not given")
+      ->type_name("N")
+      ->group("What is kept");
   command->footer(kHowTrainWorks);
   command->callback([=, &exit_code] {
     Crew crew;
@@ -110,9 +134,13 @@ void add_train(CLI::App& program, int& exit_code) {
       return *resume ? resumed(*typed, *strategy, **resume, crew)
                      : read_settings(*typed, strategy->value_or("sync"), crew);
     });
-    crew.check(config, *resume);
+    const train::Position before = crew.check(config, *resume);
     if (crew.speaks()) {
       fmt::print("{}\n", describe(config, crew));
+      if (*resume) {
+        fmt::print("goes on after round {:.0f}, {:.0f} samples and {:.1f} s\n", before.rounds,
+                   before.samples, before.seconds);
+      }
       std::fflush(stdout);
     }
     const train::JobOptions options = read_job_options(*typed);
@@ -120,6 +148,10 @@ void add_train(CLI::App& program, int& exit_code) {
         *resume ? crew.resume(**resume, config, options) : crew.run(config, options);
     if (crew.speaks()) report(finished, config, options.survive);
     exit_code = finished.exit_code;
+    if (finished.result && finished.result->diverged) {
+      if (crew.speaks()) explain_divergence(finished, config);
+      if (exit_code == 0) exit_code = kFailed;
+    }
   });
 }
 
