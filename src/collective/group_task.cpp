@@ -15,7 +15,8 @@ namespace {
 using board::kNever;
 using board::Time;
 
-constexpr int kTags = 1 << 14;
+/// Each round uses two tags, and so does the average of all.
+constexpr int kTags = (1 << 14) - 1;
 /// From here on whoever waits wants to know for whom.
 constexpr Time kCurious = 200'000'000;
 
@@ -43,14 +44,10 @@ GroupTask::GroupTask(Agent::Means means, std::shared_ptr<Region> region,
 
 // Rounds of groups.
 
-int GroupTask::tag(const Key& key, bool second) const {
+int GroupTask::tag(const Key& key) const {
   // Far fewer rounds than this are under way at once.
   const std::uint64_t number = key.first * static_cast<unsigned>(shape_.groups) + key.second;
-  return static_cast<int>(number % kTags) * 2 + (second ? 1 : 0);
-}
-
-std::pair<std::size_t, std::size_t> GroupTask::part(std::size_t index, std::size_t machines) const {
-  return {shape_.elements * index / machines, shape_.elements * (index + 1) / machines};
+  return kTogetherTag + 2 + 2 * static_cast<int>(number % kTags);
 }
 
 board::Gathering GroupTask::where(const Key& key, const Round& round) const {
@@ -170,7 +167,7 @@ void GroupTask::begin(const Key& key, Round& round) {
     if (machine != means_.place.machine) means_.send(machine, packer.bytes());
   }
   round.heads[means_.place.machine] = std::move(head);
-  round.phase = Phase::heads;
+  round.begun = true;
 }
 
 std::byte* GroupTask::result_of(Round& round) const {
@@ -178,69 +175,26 @@ std::byte* GroupTask::result_of(Round& round) const {
                            : round.unread.data();
 }
 
-std::size_t GroupTask::own_index(const Round& round) const {
-  return std::lower_bound(round.machines.begin(), round.machines.end(), means_.place.machine) -
-         round.machines.begin();
-}
-
-void GroupTask::scatter(const Key& key, Round& round) {
-  const std::size_t machines = round.machines.size();
-  const std::size_t size = size_of(shape_.type);
-  const std::size_t own = own_index(round);
-  const auto [begin, end] = part(own, machines);
-  const std::size_t part_bytes = (end - begin) * size;
-  round.parts.resize(part_bytes * machines);
-  for (std::size_t i = 0; i < machines; ++i) {
-    if (i == own) continue;
-    const auto [from, to] = part(i, machines);
-    round.operations.push_back(means_.channel->receive(
-        round.machines[i], tag(key, false), round.parts.data() + i * part_bytes, part_bytes));
-    round.operations.push_back(means_.channel->send(
-        round.machines[i], tag(key, false), round.stage.data() + from * size, (to - from) * size));
-  }
-  round.phase = Phase::scatter;
-}
-
-void GroupTask::gather(const Key& key, Round& round) {
-  const std::size_t machines = round.machines.size();
-  const std::size_t size = size_of(shape_.type);
-  std::byte* result = result_of(round);
+void GroupTask::sum_up(const Key& key, Round& round) {
   std::size_t contributors = 0;
   for (const auto& [machine, head] : round.heads) contributors += head.contributors.size();
   const double scale = reserve_of(shape_.type, round.size) /
                        static_cast<double>(std::max<std::size_t>(contributors, 1));
-  const std::size_t own = own_index(round);
-  const auto [begin, end] = part(own, machines);
-  const std::size_t part_bytes = (end - begin) * size;
-  std::vector<board::Term> terms;
-  for (std::size_t i = 0; i < machines; ++i) {
-    const bool mine = i == own;
-    terms.push_back(
-        {.values = mine ? round.stage.data() + begin * size : round.parts.data() + i * part_bytes,
-         .weight = 1});
-  }
-  board::weighted_sum(shape_.type, end - begin, terms, scale, result + begin * size);
-  for (std::size_t i = 0; i < machines; ++i) {
-    if (i == own) continue;
-    const auto [from, to] = part(i, machines);
-    round.operations.push_back(means_.channel->receive(round.machines[i], tag(key, true),
-                                                       result + from * size, (to - from) * size));
-    round.operations.push_back(
-        means_.channel->send(round.machines[i], tag(key, true), result + begin * size, part_bytes));
-  }
-  round.phase = Phase::gather;
+  round.sum.emplace(*means_.channel, round.machines, means_.place.machine);
+  round.sum->begin({.mine = round.stage.data(),
+                    .result = result_of(round),
+                    .elements = shape_.elements,
+                    .type = shape_.type,
+                    .scale = scale},
+                   tag(key));
 }
 
 bool GroupTask::advance(const Key& key, Round& round) {
-  if (round.phase == Phase::heads) {
+  if (!round.sum) {
     if (round.heads.size() < round.machines.size()) return false;
-    scatter(key, round);
+    sum_up(key, round);
   }
-  if (round.phase == Phase::scatter) {
-    if (!all_done(round.operations, moves_)) return false;
-    gather(key, round);
-  }
-  if (!all_done(round.operations, moves_)) return false;
+  if (!round.sum->done(moves_)) return false;
   std::vector<int> contributors;
   std::uint64_t staleness = 0;
   for (const auto& [machine, head] : round.heads) {
@@ -261,10 +215,10 @@ Time GroupTask::work(Time now) {
   Time again_at = kNever;
   for (auto at = rounds_.begin(); at != rounds_.end();) {
     auto& [key, round] = *at;
-    if (round.phase == Phase::waiting) {
+    if (!round.begun) {
       const Time start = start_at(key, round, now);
       if (start <= now) begin(key, round);
-      if (round.phase == Phase::waiting) {
+      if (!round.begun) {
         again_at = std::min(again_at, std::max(start, now + kShortly));
         ++at;
         continue;
@@ -273,14 +227,13 @@ Time GroupTask::work(Time now) {
     at = advance(key, round) ? rounds_.erase(at) : std::next(at);
   }
   const auto under_way = std::count_if(rounds_.begin(), rounds_.end(), [](const auto& entry) {
-    return entry.second.phase != Phase::waiting || !entry.second.heads.empty();
+    return entry.second.begun || !entry.second.heads.empty();
   });
   again_at = std::min(again_at, together_.work(now, int(under_way)));
   for (const auto& [machine, seen] : together_.take_news()) learn_seen(machine, seen);
-  moving_ =
-      together_.moving() || std::any_of(rounds_.begin(), rounds_.end(), [](const auto& entry) {
-        return entry.second.phase == Phase::scatter || entry.second.phase == Phase::gather;
-      });
+  moving_ = together_.moving() ||
+            std::any_of(rounds_.begin(), rounds_.end(),
+                        [](const auto& entry) { return entry.second.sum.has_value(); });
   const Time look_at = look_for_missing(now);
   return together_.under_way() || moving_ ? now : std::min(again_at, look_at);
 }

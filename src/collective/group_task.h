@@ -2,9 +2,9 @@
 // of groups on one machine are run by their members.)
 //
 // The machines of a group need no agreement on who starts: whoever does tells the others what it
-// brings (Head), which starts the round with them too. When the heads of all are there, each
-// machine gets a part of the vector from the others, sums it up in the order of machines, and gives
-// the mean to them. Every so many steps all ranks average together (group_together.h).
+// brings (Head), which starts the round with them too. When the heads of all are there, they
+// sum up by parts (sum_by_parts.h). Every so many steps all ranks average together
+// (group_together.h).
 #pragma once
 
 #include <map>
@@ -39,7 +39,6 @@ class GroupTask final : public Agent::Task {
  private:
   using Key = std::pair<std::uint64_t, int>;  ///< Step and group.
   enum class Kind : std::uint8_t { head, here, ask, seen, who, missing };
-  enum class Phase { waiting, heads, scatter, gather };
 
   /// What a machine brings to a round.
   struct Head {
@@ -51,7 +50,7 @@ class GroupTask final : public Agent::Task {
     std::vector<int> machines;  ///< In increasing order.
     std::vector<int> members;   ///< Of this machine, counted within it.
     int size = 0;               ///< All members.
-    Phase phase = Phase::waiting;
+    bool begun = false;         ///< What this machine brings is chosen, and the others were told.
     Agent::Time wanted_at = board::kNever;  ///< When a member of this machine first came.
     std::vector<bool> here;                 ///< Machines whose members have all come.
     bool told_here = false;
@@ -59,8 +58,7 @@ class GroupTask final : public Agent::Task {
     int buffer = -1;                ///< Where the mean goes …
     std::vector<std::byte> unread;  ///< … or here, if no member of this machine is left.
     std::vector<std::byte> stage;   ///< This machine's sum.
-    std::vector<std::byte> parts;   ///< The others' sums of the part that is this machine's.
-    Operations operations;
+    std::optional<SumByParts> sum;  ///< Once all heads are there.
   };
   /// What a local rank is at, kept so that it is worked out once.
   struct Whereabouts {
@@ -76,13 +74,9 @@ class GroupTask final : public Agent::Task {
   Agent::Time start_at(const Key& key, Round& round, Agent::Time now);
   void begin(const Key& key, Round& round);
   bool advance(const Key& key, Round& round);
-  void scatter(const Key& key, Round& round);
-  void gather(const Key& key, Round& round);
+  void sum_up(const Key& key, Round& round);
   std::byte* result_of(Round& round) const;
-  std::size_t own_index(const Round& round) const;
-  /// The elements that are machine `index`'s of `machines`.
-  std::pair<std::size_t, std::size_t> part(std::size_t index, std::size_t machines) const;
-  int tag(const Key& key, bool second) const;
+  int tag(const Key& key) const;
 
   void learn_seen(int machine, std::uint64_t seen);
   void look_at_window();

@@ -11,10 +11,15 @@ namespace syncopate::detail {
 
 using board::Time;
 
-bool all_done(Operations& operations, std::uint64_t& moves) {
-  moves += std::erase_if(operations, [](const auto& operation) { return operation->done(); });
-  return operations.empty();
+namespace {
+
+std::vector<int> all_of(const fabric::Place& place) {
+  std::vector<int> machines(place.machines());
+  std::iota(machines.begin(), machines.end(), 0);
+  return machines;
 }
+
+}  // namespace
 
 double reserve_of(DataType type, int members) {
   return size_of(type) < sizeof(float) ? std::exp2(std::ceil(std::log2(members))) : 1;
@@ -27,7 +32,8 @@ GroupTogether::GroupTogether(Agent::Means& means, const board::GroupShape& shape
       board_(board),
       every_(static_cast<std::uint64_t>(every)),
       step_(every_),
-      everybody_(shape.ranks) {
+      everybody_(shape.ranks),
+      sum_(*means.channel, all_of(means.place), means.place.machine) {
   std::iota(everybody_.begin(), everybody_.end(), 0);
   std::vector<int> ranks(means_.place.machines());
   for (const int machine : means_.place.machine_of) ++ranks[machine];
@@ -38,8 +44,8 @@ GroupTogether::GroupTogether(Agent::Means& means, const board::GroupShape& shape
 
 Time GroupTogether::work(Time now, int rounds) {
   if (phase_ == Phase::idle && !begin(rounds)) return now + kShortly;
-  if (phase_ == Phase::gathering && all_done(operations_, moves_)) reduce();
-  if (phase_ == Phase::reducing && all_done(operations_, moves_)) conclude();
+  if (phase_ == Phase::gathering && gathering_->done()) sum_up();
+  if (phase_ == Phase::summing && sum_.done(moves_)) conclude();
   return board::kNever;
 }
 
@@ -65,7 +71,7 @@ bool GroupTogether::begin(int rounds) {
   std::memcpy(mine_.data(), &own, sizeof own);
   std::memcpy(numbers_of(mine_.data()), share_.contributors.data(),
               share_.contributors.size() * sizeof(int));
-  operations_.push_back(means_.channel->gather(mine_.data(), line_bytes_, lines_.data()));
+  gathering_ = means_.channel->gather(mine_.data(), line_bytes_, lines_.data());
   phase_ = Phase::gathering;
   return true;
 }
@@ -76,13 +82,17 @@ GroupTogether::Line GroupTogether::line_of(int machine) const {
   return line;
 }
 
-void GroupTogether::reduce() {
+void GroupTogether::sum_up() {
+  gathering_.reset();
+  ++moves_;
   std::uint64_t step = 0;
   int rounds = 0;
+  int contributors = 0;
   for (int machine = 0; machine < means_.place.machines(); ++machine) {
     const Line line = line_of(machine);
     step = std::max(step, line.step);
     rounds += line.rounds;
+    contributors += line.count;
     news_.emplace_back(machine, line.seen);
   }
   if (step == 0) {  // Nobody is left anywhere; but what was begun goes to its end.
@@ -94,9 +104,14 @@ void GroupTogether::reduce() {
   stage_.resize(shape_.elements * size_of(shape_.type));
   board::weighted_sum(shape_.type, shape_.elements, share_.terms,
                       1 / reserve_of(shape_.type, shape_.world_ranks), stage_.data());
-  operations_.push_back(means_.channel->reduce(stage_.data(), stage_.data(), shape_.elements,
-                                               shape_.type, fabric::Combine::sum));
-  phase_ = Phase::reducing;
+  if (buffer_ < 0) unread_.resize(stage_.size());
+  sum_.begin({.mine = stage_.data(),
+              .result = buffer_ >= 0 ? board_.values(buffer_) : unread_.data(),
+              .elements = shape_.elements,
+              .type = shape_.type,
+              .scale = reserve_of(shape_.type, shape_.world_ranks) / std::max(contributors, 1)},
+             kTogetherTag);
+  phase_ = Phase::summing;
 }
 
 void GroupTogether::conclude() {
@@ -110,12 +125,7 @@ void GroupTogether::conclude() {
     std::memcpy(contributors.data() + before, numbers_of(lines_.data() + machine * line_bytes_),
                 line.count * sizeof(int));
   }
-  // A machine that nobody is left on has no use for the mean.
   if (buffer_ >= 0) {
-    const board::Term sum{.values = stage_.data(), .weight = 1};
-    const double scale = reserve_of(shape_.type, shape_.world_ranks) /
-                         static_cast<double>(std::max<std::size_t>(contributors.size(), 1));
-    board::weighted_sum(shape_.type, shape_.elements, {&sum, 1}, scale, board_.values(buffer_));
     board_.publish_mean({.step = step_, .group = 0, .members = everybody_}, buffer_, contributors,
                         staleness);
   }

@@ -1,5 +1,5 @@
 // What the agent does for a group average every so many steps: all ranks of all machines average
-// together. The fabric's own collectives do it, as nobody goes on before everybody has come.
+// together. Nobody goes on before everybody has come.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 #include "board/machine_group_board.h"
 #include "collective/agent.h"
+#include "collective/sum_by_parts.h"
 
 namespace syncopate::detail {
 
-using Operations = std::vector<std::unique_ptr<fabric::Operation>>;
-/// Whether nothing of it is left to do; `moves` grows by what was done.
-bool all_done(Operations& operations, std::uint64_t& moves);
+/// What machines send each other for it has this tag and the next one.
+inline constexpr int kTogetherTag = 0;
 
 /// What sums of `members` weights are divided by on their way: sixteen bits may not hold them.
 /// A power of two, so that nothing is lost by it.
@@ -34,7 +34,7 @@ class GroupTogether {
 
   bool under_way() const { return phase_ != Phase::idle; }
   /// Whether vectors are on their way.
-  bool moving() const { return phase_ == Phase::reducing; }
+  bool moving() const { return phase_ == Phase::summing; }
   std::uint64_t moves() const { return moves_; }
   /// The step of the next time, or of the one under way.
   std::uint64_t step() const { return step_; }
@@ -50,11 +50,11 @@ class GroupTogether {
     int count = 0;
     int rounds = 0;  ///< Of groups, that are under way there.
   };
-  enum class Phase { idle, gathering, reducing };
+  enum class Phase { idle, gathering, summing };
 
   /// Returns false if there is no buffer at the moment.
   bool begin(int rounds);
-  void reduce();
+  void sum_up();
   void conclude();
   Line line_of(int machine) const;
   static std::byte* numbers_of(std::byte* line) { return line + sizeof(Line); }
@@ -71,9 +71,11 @@ class GroupTogether {
 
   Phase phase_ = Phase::idle;
   board::MachineGroupBoard::Share share_;
-  int buffer_ = -1;               ///< Where the mean goes.
-  std::vector<std::byte> stage_;  ///< This machine's sum, then everybody's.
-  Operations operations_;
+  int buffer_ = -1;                ///< Where the mean goes …
+  std::vector<std::byte> unread_;  ///< … or here, if nobody is left on this machine.
+  std::vector<std::byte> stage_;   ///< This machine's sum.
+  std::unique_ptr<fabric::Operation> gathering_;
+  SumByParts sum_;
   std::uint64_t moves_ = 0;
   std::vector<std::pair<int, std::uint64_t>> news_;
   bool over_ = false;

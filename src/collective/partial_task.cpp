@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "collective/region.h"
 #include "fabric/packet.h"
@@ -96,6 +97,12 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
   const std::size_t smallest = most > 1 ? kSmallestPiece : kSmallestPieceAsItIs;
   piece_ =
       std::clamp(kPieceOfMachine * ranks_of_.size(), smallest, kLargestPiece) / size_of(shape.type);
+  if (combine == fabric::Combine::sum &&
+      SumByParts::pays(shape.elements * size_of(shape.type), means_.place.machines())) {
+    std::vector<int> machines(means_.place.machines());
+    std::iota(machines.begin(), machines.end(), 0);
+    parts_ = std::make_unique<SumByParts>(*means_.channel, machines, means_.place.machine);
+  }
 }
 
 std::uint64_t* PartialTask::set(std::byte* line, Set which) const {
@@ -191,7 +198,7 @@ Time PartialTask::work(Time now) {
   if (gathering_ != nullptr && gathering_->done()) gathering_.reset();
   if (!opened_ && gathering_ == nullptr) open(divisor());
   if (opened_) advance_pieces(now);
-  if (gathering_ == nullptr && all_begun() && under_way_ == nullptr) conclude(now);
+  if (gathering_ == nullptr && all_begun() && !under_way_) conclude(now);
   return now;
 }
 
@@ -266,14 +273,10 @@ void PartialTask::open(double divisor) {
 }
 
 void PartialTask::advance_pieces(Time now) {
-  for (int look = 0; look < kLooks && under_way_ != nullptr; ++look) {
-    if (!under_way_->done()) continue;
-    under_way_.reset();
-    ++moves_;
-  }
+  for (int look = 0; look < kLooks && under_way_; ++look) under_way_ = !piece_done();
   const std::size_t chunk = board_.results().chunking().chunk;
   const std::size_t size = size_of(shape_.type);
-  if (!all_begun() && under_way_ == nullptr) {
+  if (!all_begun() && !under_way_) {
     const std::size_t end = std::min(begun_ + piece_, shape_.elements);
     const void* sum = direct_;
     if (sum == nullptr) {
@@ -284,11 +287,27 @@ void PartialTask::advance_pieces(Time now) {
       if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
       sum = board_.staged(attempt);
     }
-    under_way_ = means_.channel->reduce(static_cast<const std::byte*>(sum) + begun_ * size,
-                                        static_cast<std::byte*>(board_.result()) + begun_ * size,
-                                        end - begun_, shape_.type, combine_);
+    begin_piece(static_cast<const std::byte*>(sum) + begun_ * size,
+                static_cast<std::byte*>(board_.result()) + begun_ * size, end - begun_);
     begun_ = end;
   }
+}
+
+void PartialTask::begin_piece(const std::byte* sum, std::byte* result, std::size_t elements) {
+  under_way_ = true;
+  if (parts_ != nullptr) {
+    parts_->begin({.mine = sum, .result = result, .elements = elements, .type = shape_.type}, 0);
+  } else {
+    reduction_ = means_.channel->reduce(sum, result, elements, shape_.type, combine_);
+  }
+}
+
+bool PartialTask::piece_done() {
+  if (parts_ != nullptr) return parts_->done(moves_);
+  if (!reduction_->done()) return false;
+  reduction_.reset();
+  ++moves_;
+  return true;
 }
 
 void PartialTask::overcome_stall(board::AttemptWord attempt, Time now) {

@@ -7,6 +7,7 @@
 
 #include "board/machine_board.h"
 #include "collective/agent.h"
+#include "collective/sum_by_parts.h"
 #include "collective/waiting.h"
 #include "round/agreement.h"
 #include "syncopate/partial_allreduce.h"
@@ -24,7 +25,7 @@ class PartialTask final : public Agent::Task {
   Agent::Time work(Agent::Time now) override;
   void hear(int from, std::span<const std::byte> message) override;
   bool urgent() const override { return phase_ != Phase::agreeing || own_.waits; }
-  bool moving() const override { return gathering_ == nullptr && under_way_ != nullptr; }
+  bool moving() const override { return gathering_ == nullptr && under_way_; }
   std::uint64_t moves() const override { return moves_; }
   RankSet awaited() const override { return agreement_.missing(); }
   bool over() const override { return over_; }
@@ -54,6 +55,8 @@ class PartialTask final : public Agent::Task {
   void begin();
   void open(double divisor);
   void advance_pieces(Agent::Time now);
+  void begin_piece(const std::byte* sum, std::byte* result, std::size_t elements);
+  bool piece_done();
   void overcome_stall(board::AttemptWord attempt, Agent::Time now);
   void conclude(Agent::Time now);
   double divisor() const;
@@ -86,8 +89,10 @@ class PartialTask final : public Agent::Task {
   std::size_t begun_ = 0;  ///< Elements whose reduction over the machines has begun.
   /// Where this machine's sum is if a single rank of it contributes and it need not be scaled.
   const void* direct_ = nullptr;
+  bool under_way_ = false;                        ///< The piece that was begun last.
+  std::unique_ptr<SumByParts> parts_;             ///< Sums pieces up …
+  std::unique_ptr<fabric::Operation> reduction_;  ///< … or this one, where it is null.
   std::uint64_t moves_ = 0;
-  std::unique_ptr<fabric::Operation> under_way_;  ///< The piece that the fabric has.
   StallWatch stall_;
   bool over_ = false;
 };

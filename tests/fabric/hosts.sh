@@ -55,6 +55,8 @@ exec ip netns exec "$name-\$host" unshare --uts --ipc --mount sh -c \
 END
 chmod +x "$folder/on"
 
+# An MPI keeps files by the host's name there, and other runs have hosts of these names.
+export TMPDIR="$folder"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 case $kind in
   openmpi)

@@ -1,0 +1,65 @@
+// A sum over machines, cut into a part for each: a machine gets its part from all others, adds it
+// up in the order of machines, and gives the sum to them. So every value travels twice and is
+// added once, by one machine, which makes the result the same everywhere.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "fabric/fabric.h"
+
+namespace syncopate::detail {
+
+using Operations = std::vector<std::unique_ptr<fabric::Operation>>;
+/// Whether nothing of it is left to do; `moves` grows by what was done.
+bool all_done(Operations& operations, std::uint64_t& moves);
+
+class SumByParts {
+ public:
+  /// Whether it is the better way for so many bytes: messages should not be too small for what
+  /// each costs, nor too many at once.
+  static bool pays(std::size_t bytes, int machines) {
+    return machines <= kMostMachines && bytes >= machines * kSmallestPart;
+  }
+
+  /// `machines` are those that take part, in increasing order: the same on each, `own` among them.
+  SumByParts(fabric::Channel& channel, std::vector<int> machines, int own);
+
+  struct Vectors {
+    const void* mine = nullptr;
+    void* result = nullptr;  ///< Overlaps nothing else.
+    std::size_t elements = 0;
+    DataType type = DataType::float32;
+    double scale = 1;  ///< The sum is multiplied by it, before sixteen bits are rounded.
+  };
+  /// Begins one; the one before is done. Uses `tag` and the next one.
+  void begin(const Vectors& vectors, int tag);
+  /// Moves it on; true from the moment that the result is there and `mine` may change. `moves`
+  /// grows by what was done.
+  bool done(std::uint64_t& moves);
+
+ private:
+  static constexpr int kMostMachines = 64;
+  static constexpr std::size_t kSmallestPart = 2 << 10;
+
+  /// The elements that machine `index` adds up.
+  std::pair<std::size_t, std::size_t> part(std::size_t index) const;
+  std::size_t bytes(std::size_t elements) const { return elements * size_of(vectors_.type); }
+  std::byte* result(std::size_t element) const {
+    return static_cast<std::byte*>(vectors_.result) + bytes(element);
+  }
+  void add_up();
+
+  fabric::Channel& channel_;
+  std::vector<int> machines_;
+  std::size_t own_;  ///< Which of them this one is.
+  Vectors vectors_;
+  int tag_ = 0;
+  std::vector<std::byte> parts_;  ///< Of the others, in the order of machines.
+  bool added_up_ = true;
+  Operations parts_received_, sums_received_, sent_;
+};
+
+}  // namespace syncopate::detail
