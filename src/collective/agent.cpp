@@ -43,8 +43,10 @@ constexpr Time kShortestNap = kMillisecond / 20;
 constexpr Time kLongNap = kMillisecond / 2;
 constexpr Time kLongestNap = 2 * kMillisecond;
 constexpr Time kNapsOfSilence = 200;
-/// How long it leaves its work to a rank before it asks again whether the rank still does it.
-constexpr auto kRest = std::chrono::microseconds(100);
+/// How long it leaves its work to a rank before it asks again whether the rank still does it. Where
+/// the two share a core and no other rank can want anything, every look is time of the rank.
+constexpr Time kRest = kMillisecond / 10;
+constexpr Time kRestOnRanksCore = kLongNap;
 
 /// What is under way may still write to memory of the tasks and of the board, and nothing can stop
 /// it: a fabric cannot take back what it has begun.
@@ -165,8 +167,9 @@ void Agent::run() {
     const Time again_at = turn_or_fail(now);
     if (over(now)) break;
     const bool stay = awake(now, roster_.ranks() + 1) && !driven_;
+    const bool ranks_core = roster_.ranks() == 1 && crowded(now, 2);
     if (stay || active_at_ > napped_since_) {
-      nap_ = kShortestNap / 2;
+      nap_ = ranks_core && urgent_since_ == kNever ? kLongNap : kShortestNap / 2;
       napped_since_ = active_at_;
     }
     const Time longest = std::clamp((now - active_at_) / kNapsOfSilence, kLongNap, kLongestNap);
@@ -182,7 +185,8 @@ void Agent::run() {
       agency_.calls().sleep(*host_, calls, until);
     }
     // Not on the event of calls, so that nobody who calls has to wake it.
-    while (driven_) std::this_thread::sleep_for(kRest);
+    const auto rest = std::chrono::nanoseconds(ranks_core ? kRestOnRanksCore : kRest);
+    while (driven_) std::this_thread::sleep_for(rest);
     lock.lock();
     crowding_.note_yield(yielded.took, yielded.until);
   }
@@ -215,8 +219,12 @@ bool Agent::awake(Time now, int threads) const {
   if (moving_ && now < moved_at_ + kAwakeWhileMoving) return true;
   const bool urgent = urgent_since_ != kNever;
   const Time lively = urgent ? std::max(active_at_, urgent_since_) : active_at_;
-  const bool crowded = crowding_.crowded(now) || threads > roster_.cores();
-  return now < lively + (!crowded ? kAwakeOnFreeCores : urgent ? kAwakeOversubscribed : 0);
+  if (!crowded(now, threads)) return now < lively + kAwakeOnFreeCores;
+  return urgent && now < lively + kAwakeOversubscribed;
+}
+
+bool Agent::crowded(Time now, int threads) const {
+  return crowding_.crowded(now) || threads > roster_.cores();
 }
 
 void Agent::take(const Order& order, bool agreed) {

@@ -90,6 +90,7 @@ class Agent {
   Time turn_or_fail(Time now);
   /// Whether it is too early to sleep, where so many threads of this machine want a core.
   bool awake(Time now, int threads) const;
+  bool crowded(Time now, int threads) const;
   bool over(Time now);
   /// Every machine takes the same orders in the same order.
   void take(const Order& order, bool agreed);

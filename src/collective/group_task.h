@@ -17,6 +17,7 @@
 #include "collective/agent.h"
 #include "collective/group_exchange.h"
 #include "collective/group_together.h"
+#include "collective/sum_by_parts.h"
 #include "syncopate/group_average.h"
 
 namespace syncopate::detail {

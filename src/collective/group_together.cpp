@@ -11,16 +11,6 @@ namespace syncopate::detail {
 
 using board::Time;
 
-namespace {
-
-std::vector<int> all_of(const fabric::Place& place) {
-  std::vector<int> machines(place.machines());
-  std::iota(machines.begin(), machines.end(), 0);
-  return machines;
-}
-
-}  // namespace
-
 double reserve_of(DataType type, int members) {
   return size_of(type) < sizeof(float) ? std::exp2(std::ceil(std::log2(members))) : 1;
 }
@@ -33,7 +23,8 @@ GroupTogether::GroupTogether(Agent::Means& means, const board::GroupShape& shape
       every_(static_cast<std::uint64_t>(every)),
       step_(every_),
       everybody_(shape.ranks),
-      sum_(*means.channel, all_of(means.place), means.place.machine) {
+      sum_(*means.channel, means.place, shape.elements * size_of(shape.type),
+           fabric::Combine::sum) {
   std::iota(everybody_.begin(), everybody_.end(), 0);
   std::vector<int> ranks(means_.place.machines());
   for (const int machine : means_.place.machine_of) ++ranks[machine];

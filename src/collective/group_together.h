@@ -9,7 +9,7 @@
 
 #include "board/machine_group_board.h"
 #include "collective/agent.h"
-#include "collective/sum_by_parts.h"
+#include "collective/machine_sum.h"
 
 namespace syncopate::detail {
 
@@ -75,7 +75,7 @@ class GroupTogether {
   std::vector<std::byte> unread_;  ///< … or here, if nobody is left on this machine.
   std::vector<std::byte> stage_;   ///< This machine's sum.
   std::unique_ptr<fabric::Operation> gathering_;
-  SumByParts sum_;
+  MachineSum sum_;
   std::uint64_t moves_ = 0;
   std::vector<std::pair<int, std::uint64_t>> news_;
   bool over_ = false;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "collective/region.h"
 #include "fabric/packet.h"
@@ -19,13 +18,9 @@ using board::Time;
 using round::Facts;
 using round::Message;
 
-/// A piece goes over the fabric while the next one is summed up here. Fabrics cut it into a part
-/// for every machine, which should not be too small for them; they also make room for as much for
-/// as long, anew for every piece, and that is dear where it does not stay in the caches.
-constexpr std::size_t kPieceOfMachine = 64 << 10;
+/// Where ranks sum up the next piece while one goes over the fabric.
 constexpr std::size_t kSmallestPiece = 256 << 10;
-constexpr std::size_t kSmallestPieceAsItIs = 1 << 20;  ///< Where nothing is summed up here.
-constexpr std::size_t kLargestPiece = 4 << 20;
+constexpr std::size_t kCacheLine = 64;
 /// It moves only while somebody looks, and a turn of the agent looks at much else.
 constexpr int kLooks = 32;
 
@@ -81,28 +76,31 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
       region_(std::move(region)),
       shape_(shape),
       options_(options),
-      combine_(combine),
       board_(region_->data(), shape, means_.roster, means_.host),
       ranks_of_(ranks_by_machine(means_.place)),
       agreement_(options.trigger, options.window, means_.place.machine_of, means_.place.machine,
                  board_.published()),
-      wall_clock_ahead_(wall_clock_ahead(means_.host)) {
+      wall_clock_ahead_(wall_clock_ahead(means_.host)),
+      sum_(*means_.channel, means_.place, shape.elements * size_of(shape.type), combine) {
   std::size_t most = 1;
   for (const auto& ranks : ranks_of_) most = std::max(most, ranks.size());
   set_words_ = (most + 63) / 64;
   line_bytes_ = sizeof(Line) + sets * set_words_ * sizeof(std::uint64_t);
   mine_.resize(line_bytes_);
   lines_.resize(line_bytes_ * means_.place.machines());
-  // The same on every machine, unlike the chunks of its board.
-  const std::size_t smallest = most > 1 ? kSmallestPiece : kSmallestPieceAsItIs;
-  piece_ =
-      std::clamp(kPieceOfMachine * ranks_of_.size(), smallest, kLargestPiece) / size_of(shape.type);
-  if (combine == fabric::Combine::sum &&
-      SumByParts::pays(shape.elements * size_of(shape.type), means_.place.machines())) {
-    std::vector<int> machines(means_.place.machines());
-    std::iota(machines.begin(), machines.end(), 0);
-    parts_ = std::make_unique<SumByParts>(*means_.channel, machines, means_.place.machine);
-  }
+  piece_ = piece_of(most);
+}
+
+std::size_t PartialTask::piece_of(std::size_t ranks_of_a_machine) const {
+  const std::size_t machines = ranks_of_.size();
+  const std::size_t longest =
+      (ranks_of_a_machine > 1 ? SumByParts::piece_bytes(machines, kSmallestPiece)
+                              : SumByParts::piece_bytes(machines)) /
+      size_of(shape_.type);
+  // As many as there have to be, of one length, and each from the beginning of a line.
+  const std::size_t count = std::max<std::size_t>((shape_.elements + longest - 1) / longest, 1);
+  const std::size_t line = kCacheLine / size_of(shape_.type);
+  return ((shape_.elements + count - 1) / count + line - 1) / line * line;
 }
 
 std::uint64_t* PartialTask::set(std::byte* line, Set which) const {
@@ -273,7 +271,7 @@ void PartialTask::open(double divisor) {
 }
 
 void PartialTask::advance_pieces(Time now) {
-  for (int look = 0; look < kLooks && under_way_; ++look) under_way_ = !piece_done();
+  for (int look = 0; look < kLooks && under_way_; ++look) under_way_ = !sum_.done(moves_);
   const std::size_t chunk = board_.results().chunking().chunk;
   const std::size_t size = size_of(shape_.type);
   if (!all_begun() && !under_way_) {
@@ -287,27 +285,14 @@ void PartialTask::advance_pieces(Time now) {
       if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
       sum = board_.staged(attempt);
     }
-    begin_piece(static_cast<const std::byte*>(sum) + begun_ * size,
-                static_cast<std::byte*>(board_.result()) + begun_ * size, end - begun_);
+    sum_.begin({.mine = static_cast<const std::byte*>(sum) + begun_ * size,
+                .result = static_cast<std::byte*>(board_.result()) + begun_ * size,
+                .elements = end - begun_,
+                .type = shape_.type},
+               0);
+    under_way_ = true;
     begun_ = end;
   }
-}
-
-void PartialTask::begin_piece(const std::byte* sum, std::byte* result, std::size_t elements) {
-  under_way_ = true;
-  if (parts_ != nullptr) {
-    parts_->begin({.mine = sum, .result = result, .elements = elements, .type = shape_.type}, 0);
-  } else {
-    reduction_ = means_.channel->reduce(sum, result, elements, shape_.type, combine_);
-  }
-}
-
-bool PartialTask::piece_done() {
-  if (parts_ != nullptr) return parts_->done(moves_);
-  if (!reduction_->done()) return false;
-  reduction_.reset();
-  ++moves_;
-  return true;
 }
 
 void PartialTask::overcome_stall(board::AttemptWord attempt, Time now) {

@@ -7,7 +7,7 @@
 
 #include "board/machine_board.h"
 #include "collective/agent.h"
-#include "collective/sum_by_parts.h"
+#include "collective/machine_sum.h"
 #include "collective/waiting.h"
 #include "round/agreement.h"
 #include "syncopate/partial_allreduce.h"
@@ -55,12 +55,11 @@ class PartialTask final : public Agent::Task {
   void begin();
   void open(double divisor);
   void advance_pieces(Agent::Time now);
-  void begin_piece(const std::byte* sum, std::byte* result, std::size_t elements);
-  bool piece_done();
   void overcome_stall(board::AttemptWord attempt, Agent::Time now);
   void conclude(Agent::Time now);
   double divisor() const;
   bool needs_lines_first() const;
+  std::size_t piece_of(std::size_t ranks_of_a_machine) const;
   bool all_begun() const { return begun_ == shape_.elements; }
   Line line(int machine) const;
   std::uint64_t* set(std::byte* line, Set which) const;
@@ -70,7 +69,6 @@ class PartialTask final : public Agent::Task {
   std::shared_ptr<Region> region_;
   board::PartialShape shape_;
   PartialOptions options_;
-  fabric::Combine combine_;
   board::MachineBoard board_;
   std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
   std::size_t set_words_;
@@ -85,13 +83,12 @@ class PartialTask final : public Agent::Task {
   std::vector<std::byte> lines_;
   std::unique_ptr<fabric::Operation> gathering_;
   bool opened_ = false;
-  std::size_t piece_;      ///< Elements that go over the fabric at once.
+  std::size_t piece_;      ///< Elements that go over the fabric at once: the same everywhere.
   std::size_t begun_ = 0;  ///< Elements whose reduction over the machines has begun.
   /// Where this machine's sum is if a single rank of it contributes and it need not be scaled.
   const void* direct_ = nullptr;
-  bool under_way_ = false;                        ///< The piece that was begun last.
-  std::unique_ptr<SumByParts> parts_;             ///< Sums pieces up …
-  std::unique_ptr<fabric::Operation> reduction_;  ///< … or this one, where it is null.
+  MachineSum sum_;          ///< Of pieces.
+  bool under_way_ = false;  ///< The piece that was begun last.
   std::uint64_t moves_ = 0;
   StallWatch stall_;
   bool over_ = false;

@@ -6,9 +6,10 @@
 
 namespace syncopate::detail {
 
-bool all_done(Operations& operations, std::uint64_t& moves) {
-  moves += std::erase_if(operations, [](const auto& operation) { return operation->done(); });
-  return operations.empty();
+std::size_t SumByParts::piece_bytes(std::size_t machines, std::size_t at_least) {
+  constexpr std::size_t kOfMachine = 64 << 10;
+  constexpr std::size_t kLargest = 4 << 20;
+  return std::clamp(kOfMachine * machines, at_least, kLargest);
 }
 
 SumByParts::SumByParts(fabric::Channel& channel, std::vector<int> machines, int own)
@@ -16,35 +17,49 @@ SumByParts::SumByParts(fabric::Channel& channel, std::vector<int> machines, int 
       machines_(std::move(machines)),
       own_(std::lower_bound(machines_.begin(), machines_.end(), own) - machines_.begin()) {}
 
-std::pair<std::size_t, std::size_t> SumByParts::part(std::size_t index) const {
-  const std::size_t count = machines_.size();
-  return {vectors_.elements * index / count, vectors_.elements * (index + 1) / count};
+bool SumByParts::all_done(Operations& operations, std::uint64_t& moves) {
+  // One at a time: whoever asks for one moves the others on as well.
+  while (!operations.empty() && operations.back()->done()) {
+    operations.pop_back();
+    ++moves;
+  }
+  return operations.empty();
 }
 
-void SumByParts::begin(const Vectors& vectors, int tag) {
+std::pair<std::size_t, std::size_t> SumByParts::part(std::size_t index) const {
+  const std::size_t count = machines_.size();
+  const std::size_t elements = piece_end_ - piece_begin_;
+  return {piece_begin_ + elements * index / count, piece_begin_ + elements * (index + 1) / count};
+}
+
+void SumByParts::begin(const MachineSumVectors& vectors, int tag) {
   vectors_ = vectors;
   tag_ = tag;
+  begin_piece(0);
+}
+
+void SumByParts::begin_piece(std::size_t begin) {
+  const std::size_t count = machines_.size();
+  piece_begin_ = begin;
+  piece_end_ = std::min(vectors_.elements, begin + piece_bytes(count) / size_of(vectors_.type));
   added_up_ = false;
   const auto [own_begin, own_end] = part(own_);
   const std::size_t own_bytes = bytes(own_end - own_begin);
-  const std::size_t count = machines_.size();
-  parts_.resize(own_bytes * (count - 1));
+  if (parts_.size() < own_bytes * (count - 1)) parts_.resize(own_bytes * (count - 1));
   // Sent before received, as a fabric may move what has come when it is asked for, and only then
   // return. Each begins with the machine after its own, so that not all send to one.
   for (std::size_t step = 1; step < count; ++step) {
     const std::size_t other = (own_ + step) % count;
-    const auto [begin, end] = part(other);
-    sent_.push_back(channel_.send(machines_[other], tag,
-                                  static_cast<const std::byte*>(vectors.mine) + bytes(begin),
-                                  bytes(end - begin)));
+    const auto [from, to] = part(other);
+    sent_.push_back(channel_.send(machines_[other], tag_, mine(from), bytes(to - from)));
   }
   for (std::size_t step = 1; step < count; ++step) {
     const std::size_t other = (own_ + step) % count;
-    const auto [begin, end] = part(other);
+    const auto [from, to] = part(other);
     std::byte* theirs = parts_.data() + (other - (other > own_ ? 1 : 0)) * own_bytes;
-    parts_received_.push_back(channel_.receive(machines_[other], tag, theirs, own_bytes));
+    parts_received_.push_back(channel_.receive(machines_[other], tag_, theirs, own_bytes));
     sums_received_.push_back(
-        channel_.receive(machines_[other], tag + 1, result(begin), bytes(end - begin)));
+        channel_.receive(machines_[other], tag_ + 1, result(from), bytes(to - from)));
   }
 }
 
@@ -56,9 +71,7 @@ void SumByParts::add_up() {
   const std::byte* theirs = parts_.data();
   for (std::size_t i = 0; i < machines_.size(); ++i) {
     const bool own = i == own_;
-    terms.push_back(
-        {.values = own ? static_cast<const std::byte*>(vectors_.mine) + bytes(begin) : theirs,
-         .weight = 1});
+    terms.push_back({.values = own ? mine(begin) : theirs, .weight = 1});
     if (!own) theirs += own_bytes;
   }
   board::weighted_sum(vectors_.type, end - begin, terms, vectors_.scale, result(begin));
@@ -69,11 +82,15 @@ void SumByParts::add_up() {
 }
 
 bool SumByParts::done(std::uint64_t& moves) {
-  if (!added_up_) {
-    if (!all_done(parts_received_, moves)) return false;
-    add_up();
+  for (;;) {
+    if (!added_up_) {
+      if (!all_done(parts_received_, moves)) return false;
+      add_up();
+    }
+    if (!all_done(sums_received_, moves) || !all_done(sent_, moves)) return false;
+    if (piece_end_ == vectors_.elements) return true;
+    begin_piece(piece_end_);
   }
-  return all_done(sums_received_, moves) && all_done(sent_, moves);
 }
 
 }  // namespace syncopate::detail

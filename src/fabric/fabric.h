@@ -1,6 +1,6 @@
 // Where boards meet: messages and reductions between the machines of one world. A fabric knows
 // nothing of rounds. One thread per machine, the agent, uses it; nothing here blocks once the
-// world stands, and what was begun moves on only while somebody asks whether it is done.
+// world stands, and what was begun moves on only while somebody asks whether something is done.
 //
 // MPI's is in a plug-in of its own for each MPI (src/fabric/mpi), loaded when it is needed
 // (src/fabric/plugin.h), so this header is all that the two sides share.
@@ -31,8 +31,8 @@ enum class Combine : std::uint8_t {
   bits,  ///< Bitwise or: exact whatever the bytes mean.
 };
 
-/// A place for the operations of one collective. Every machine begins the same operations on it in
-/// the same order. Operations on different channels do not wait for each other.
+/// A place for the operations of one collective. Every machine begins the same gatherings and
+/// reductions on it in the same order. Operations on different channels do not wait for each other.
 class Channel {
  public:
   virtual ~Channel() = default;

@@ -37,10 +37,14 @@ int machine_of(int rank) { return rank < 2 ? 0 : rank == 2 ? 1 : 2; }
 /// A rank that uses everything there is in turn, so that all calls of the fabric occur, until
 /// something is thrown.
 class Rank {
+  /// Enough for machines to exchange parts (sum_by_parts.h).
+  static constexpr std::size_t kLong = 5000;
+
  public:
   explicit Rank(World& world)
       : world_(world),
         rounds_(world, 1, {.trigger = all()}),
+        long_rounds_(world, kLong, {.trigger = all()}),
         weights_(world, one_, {.group_size = 3, .synchronise_every = 3}) {}
 
   void work(FabricFailure& failure) {
@@ -48,6 +52,7 @@ class Rank {
       if (step == 5 && world_.rank() == 0) failure.due = true;
       if (world_.rank() == kSlowRank) std::this_thread::sleep_for(1ms);
       rounds_.exchange(one_);
+      long_rounds_.exchange(std::vector<float>(kLong, 1));
       weights_.start();
       averaging_ = true;
       weights_.wait();
@@ -75,6 +80,7 @@ class Rank {
   std::vector<float> one_{1.0F};
   bool averaging_ = false;
   PartialAllreduce<float> rounds_;
+  PartialAllreduce<float> long_rounds_;
   GroupAverage<float> weights_;
 };
 

@@ -29,7 +29,9 @@ constexpr int kVictim = 4;  // Not the first of its machine.
 constexpr int kAgent = 3;   // The first of the same machine.
 constexpr int kRanks = 5;
 constexpr int kGroupSteps = 40;
-const std::vector<float> kOne{1.0F};
+/// Enough for machines to exchange parts of pieces (sum_by_parts.h).
+constexpr std::size_t kElements = 200'000;
+const std::vector<float> kOne(kElements, 1.0F);
 
 /// What the processes tell each other behind the world's back.
 struct Notes {
@@ -84,12 +86,13 @@ PartialOptions options(Trigger trigger) { return {.trigger = trigger, .scale = S
 /// The others go on without a rank that was killed, count what it gave, and learn of its death.
 void rank_killed(const Stage& stage) {
   constexpr int kSteps = 30, kGiven = 5;
-  PartialAllreduce<double> rounds(stage.world, 1, options(first()));
-  const std::vector<double> one{1.0};
+  PartialAllreduce<double> rounds(stage.world, kElements, options(first()));
+  const std::vector<double> one(kElements, 1.0);
   double total = 0;
   bool told = false;
   const auto follow = [&](const Round<double>& round) {
     total += round.sum()[0];
+    require(round.sum().back() == round.sum()[0], "all parts of the sum have the same ranks");
     told = round.receipt().dead.list() == std::vector<int>{kVictim};
   };
   for (int step = 0; step < kSteps; ++step) {
@@ -166,7 +169,7 @@ void awaited_member_killed(const Stage& stage) { average_without(stage, all(), f
 
 /// Within the window nothing waits for a rank that is stopped; beyond, the timeout names it.
 void rank_stopped(const Stage& stage) {
-  PartialAllreduce<float> rounds(stage.world, 1, options(first()));
+  PartialAllreduce<float> rounds(stage.world, kElements, options(first()));
   std::uint64_t seen = 0;
   double total = 0;
   const auto follow = [&](const Round<float>& round) {
@@ -196,7 +199,7 @@ void rank_stopped(const Stage& stage) {
 
 /// The machine of an agent that was killed is lost, and everybody hears of it.
 void agent_killed(const Stage& stage) {
-  PartialAllreduce<float> rounds(stage.world, 1, options(first()));
+  PartialAllreduce<float> rounds(stage.world, kElements, options(first()));
   for (int step = 0; step < 3; ++step) rounds.exchange(kOne);
   stage.world.barrier();
   if (stage.rank() == kAgent) stage.strike(SIGKILL);
@@ -214,7 +217,7 @@ void agent_killed(const Stage& stage) {
 
 /// The others wait for an agent that is stopped, and go on with it.
 void agent_stopped_for_a_while(const Stage& stage) {
-  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
   stage.world.barrier();
   std::thread waker;
   if (stage.rank() == 0) {
@@ -259,7 +262,7 @@ void stop_for_too_long(const Stage& stage, PartialAllreduce<float>& rounds,
 
 /// The other rank then hears that its machine was given up.
 void agent_stopped(const Stage& stage) {
-  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
   stop_for_too_long(stage, rounds, [] {});
   if (stage.rank() != kVictim) return;
   expect_error(ErrorCode::machine_lost, {"ranks 3 and 4"}, 8s, [&] { rounds.wait(); });
@@ -267,7 +270,7 @@ void agent_stopped(const Stage& stage) {
 
 /// The other rank ends before it can hear anything.
 void left_behind(const Stage& stage) {
-  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
   stop_for_too_long(stage, rounds, [&] {
     while (stage.rank() == 0 && !stage.notes.left) std::this_thread::sleep_for(1ms);
   });
@@ -285,7 +288,7 @@ void barrier_missed(const Stage& stage) {
 }
 
 void deposit_missed(const Stage& stage) {
-  PartialAllreduce<float> rounds(stage.world, 1, options(all()));
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
   rounds.exchange(kOne);
   if (stage.rank() == kVictim) {
     while (stage.notes.through < 4) std::this_thread::sleep_for(10ms);

@@ -30,6 +30,10 @@ Bytes copy_of(const void* data, std::size_t bytes) {
 struct Hub {
   explicit Hub(int count) : machines(count), boxes(count * count) {}
 
+  struct Parcel {  ///< Stays with the sender until the other machine takes it.
+    const void* values = nullptr;
+    std::shared_ptr<bool> taken;
+  };
   struct Table {  ///< One operation of one channel.
     std::vector<Bytes> brought;
     int came = 0;
@@ -37,8 +41,9 @@ struct Hub {
   const int machines;
   std::mutex mutex;
   std::vector<std::deque<Bytes>> boxes;
-  std::map<std::pair<int, int>, Table> tables;                          ///< By channel and number.
-  std::map<std::tuple<int, int, int, int>, std::deque<Bytes>> parcels;  ///< Channel, from, to, tag.
+  std::map<std::pair<int, int>, Table> tables;  ///< By channel and number.
+  std::map<std::tuple<int, int, int, int>, std::deque<Parcel>>
+      parcels;  ///< Channel, from, to, tag.
 };
 
 class Later final : public Operation {
@@ -87,8 +92,12 @@ class MemoryChannel final : public Channel {
   std::unique_ptr<Operation> send(int machine, int tag, const void* values,
                                   std::size_t bytes) override {
     const std::lock_guard lock(hub_->mutex);
-    hub_->parcels[{number_, machine_, machine, tag}].push_back(copy_of(values, bytes));
-    return std::make_unique<Later>([] { return true; });
+    auto taken = std::make_shared<bool>(bytes == 0);
+    hub_->parcels[{number_, machine_, machine, tag}].push_back({values, taken});
+    return std::make_unique<Later>([hub = hub_, taken] {
+      const std::lock_guard again(hub->mutex);
+      return *taken;
+    });
   }
   std::unique_ptr<Operation> receive(int machine, int tag, void* values,
                                      std::size_t bytes) override {
@@ -96,7 +105,8 @@ class MemoryChannel final : public Channel {
       const std::lock_guard lock(hub_->mutex);
       auto& box = hub_->parcels[{number_, machine, machine_, tag}];
       if (box.empty()) return false;
-      if (bytes > 0) std::memcpy(values, box.front().data(), bytes);
+      if (bytes > 0) std::memcpy(values, box.front().values, bytes);
+      *box.front().taken = true;
       box.pop_front();
       return true;
     });

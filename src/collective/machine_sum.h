@@ -1,0 +1,31 @@
+// The sum over all machines, by the better of two ways: by parts, or by the fabric's own reduction
+// where messages would be too small or too many.
+#pragma once
+
+#include <optional>
+
+#include "collective/sum_by_parts.h"
+
+namespace syncopate::detail {
+
+class MachineSum {
+ public:
+  /// For vectors of so many bytes in all, the same on every machine. Bits are never added.
+  MachineSum(fabric::Channel& channel, const fabric::Place& place, std::size_t bytes,
+             fabric::Combine combine);
+
+  /// Begins one; the one before is done. May use `tag` and the next one.
+  void begin(const MachineSumVectors& vectors, int tag);
+  /// As SumByParts::done().
+  bool done(std::uint64_t& moves);
+
+ private:
+  fabric::Channel& channel_;
+  fabric::Combine combine_;
+  std::optional<SumByParts> parts_;
+  MachineSumVectors vectors_;
+  std::unique_ptr<fabric::Operation> reduction_;
+  std::vector<std::byte> sum_;  ///< Where it is to be scaled.
+};
+
+}  // namespace syncopate::detail
