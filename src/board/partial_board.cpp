@@ -370,7 +370,9 @@ void PartialBoard::prefetch_deposits() const {
     const Shared<std::uint64_t>& shared = words_[rank];
     const auto word = DecideWord::unpack(shared.peek());
     if (rank % (kLine / sizeof shared) == 0) prefetch_to_write(&shared);
-    if (word.deposit != 0) prefetch_to_read(slot_head(rank, word.deposit - 1));
+    if (word.deposit == 0) continue;
+    prefetch_to_read(slot_head(rank, word.deposit - 1));
+    prefetch_to_read(slot_values(rank, word.deposit - 1));
   }
 }
 
