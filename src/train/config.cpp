@@ -28,8 +28,10 @@ Until Until::parse(std::string_view text) {
     Until until{.kind = kind};
     const auto [end, error] =
         std::from_chars(number.data(), number.data() + number.size(), until.amount);
-    const bool whole = error == std::errc() && end == number.data() + number.size();
-    if (whole && std::isfinite(until.amount) && until.amount > 0) return until;
+    const bool read = error == std::errc() && end == number.data() + number.size();
+    const bool counts = kind == Kind::samples || kind == Kind::rounds;
+    if (!read || !std::isfinite(until.amount) || until.amount <= 0) continue;
+    if (!counts || until.amount == std::floor(until.amount)) return until;
   }
   throw Error(ErrorCode::invalid_argument, fmt::format("'{}' does not say when to end", text),
               "Use samples:N, epochs:X, rounds:N, seconds:S, accuracy:X (per cent) or loss:X");

@@ -72,7 +72,9 @@ void cut_metrics(const std::filesystem::path& file, const std::map<int, double>&
   const std::filesystem::path fresh = file.string() + ".new";
   std::ofstream kept(fresh);
   for (std::string line; std::getline(old, line);) {
-    if (!line.ends_with('}')) continue;  // Not whole: its writer was killed.
+    // A writer that was killed leaves the beginning of a line, and the next one adds its own to it.
+    line.erase(0, std::min(line.rfind('{'), line.size()));
+    if (!line.ends_with('}')) continue;
     const auto clock = clocks.find(int(number_after(line, R"("rank":)", -1)));
     const double end = clock == clocks.end() ? latest : clock->second;
     // As precise as the lines are.

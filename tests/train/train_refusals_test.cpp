@@ -61,6 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"BatchOfAll", {"--batch", "1000000"}, "samples to train with"},
         Case{"Rate", {"--rate", "-1"}, "the learning rate is -1"},
         Case{"Until", {"--until", "tomorrow"}, "'tomorrow' does not say when to end"},
+        Case{"UntilPartOfARound", {"--until", "rounds:0.5"}, "Use samples:N"},
         Case{"UntilAccuracy", {"--until", "accuracy:90"}, "a regression, which has no accuracy"},
         Case{"UntilPerfect",
              {"-w", "video", "--until", "accuracy:188"},
@@ -139,6 +140,8 @@ TEST(Refusal, ResumingWithOtherSettings) {
                       "has batch 4, and 8 was asked for");
   expect_one_sentence(run(command("train", {"--resume", latest, "-s", "sync:ahead=1"})),
                       R"(has strategy_in_full "sync:ahead=0", and "sync:ahead=1" was asked for)");
+  expect_one_sentence(run(command("train", {"--resume", latest, "--runs", folder.path()})),
+                      "--runs is for new runs");
   EXPECT_EQ(text_of(latest / "config.json"), before);
   EXPECT_TRUE(fs::exists(latest / "result.json"));
 }

@@ -78,6 +78,10 @@ void explain_divergence(const train::Finished& finished, const train::Config& co
 /// A run that is resumed has its settings already: only when it ends and by how many may change.
 train::Config resumed(const TypedSettings& typed, const std::optional<std::string>& strategy,
                       const std::string& directory, const Crew& crew) {
+  if (typed.runs) {
+    throw UsageError("--runs is for new runs, and --resume goes on in " + directory +
+                     "; leave one of them out");
+  }
   const train::Config kept = train::read_config(directory);
   train::Config asked = kept;
   TypedSettings all = typed;
