@@ -84,8 +84,8 @@ class Reduction {
   std::span<const std::uint64_t> reporters(int buffer) const;
   void* values(int buffer) const;
   /// Writes what a result says of itself where no job does.
-  void describe(int buffer, const ResultHeader& header, std::span<const std::uint64_t> contributors,
-                std::span<const std::uint64_t> reporters) const;
+  void describe(int buffer, const ResultHeader& result, std::span<const std::uint64_t> contributing,
+                std::span<const std::uint64_t> reporting) const;
   const Chunking& chunking() const { return chunking_; }
 
  private:

@@ -23,7 +23,7 @@ class PartialTask final : public Agent::Task {
               const PartialOptions& options, fabric::Combine combine);
 
   Agent::Time work(Agent::Time now) override;
-  void hear(int from, std::span<const std::byte> message) override;
+  void hear(int from, std::span<const std::byte> bytes) override;
   bool urgent() const override { return phase_ != Phase::agreeing || own_.waits; }
   bool moving() const override { return gathering_ == nullptr && under_way_; }
   std::uint64_t moves() const override { return moves_; }

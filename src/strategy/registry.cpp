@@ -1,12 +1,14 @@
 #include "strategy/registry.h"
 
+#include <array>
+
 #include "syncopate/error.h"
 
 namespace syncopate {
 namespace strategy {
 
 std::span<const Entry* const> registry() {
-  static const Entry* const entries[] = {
+  static const std::array entries = {
       &sync(),        &eager_solo(), &eager_majority(), &eager_quorum(), &m_sync(),
       &dropcompute(), &wagma(),      &local(),          &post_local(),   &biased_local(),
   };
