@@ -16,10 +16,12 @@
 namespace syncopate {
 
 /// What becomes of weights W′ that missed the mean of their group, where an older copy of them
-/// stood in for them.
+/// stood in for them. A mean of models is no sum of gradients: what a step weighs in the end
+/// depends on which means it was in.
 enum class LateMerge : std::uint8_t {
-  average,  ///< (Σ + W′)/(S + 1), as in the paper.
-  keep,     ///< Σ/S, and every step that the rank has taken since that copy.
+  /// (Σ + W′)/(S + 1), as in the paper: of the steps since that copy only a part is left.
+  average,
+  keep,  ///< Σ/S, and every step that the rank has taken since that copy, whole.
 };
 
 const char* to_string(LateMerge late);

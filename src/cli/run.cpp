@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kHowRunWorks = R"(Use: syncopate run -n N [OPTIONS] -- COMMAND [ARGUMENT...]
 
 Example:
-  syncopate run -n 8 -- python train.py --epochs 3
+  syncopate run -n 8 -- ./my_program --epochs 3
 
 Everything after -- is the command, untouched. Each rank finds its place in SYNCOPATE_RANK,
 SYNCOPATE_RANKS and SYNCOPATE_BOARD. Rank 0 reads the standard input unless that is a terminal;

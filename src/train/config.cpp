@@ -33,8 +33,10 @@ Until Until::parse(std::string_view text) {
     if (!read || !std::isfinite(until.amount) || until.amount <= 0) continue;
     if (!counts || until.amount == std::floor(until.amount)) return until;
   }
-  throw Error(ErrorCode::invalid_argument, fmt::format("'{}' does not say when to end", text),
-              "Use samples:N, epochs:X, rounds:N, seconds:S, accuracy:X (per cent) or loss:X");
+  throw Error(
+      ErrorCode::invalid_argument, fmt::format("'{}' does not say when to end", text),
+      "Use samples:N, epochs:X, rounds:N, seconds:S, accuracy:X (per cent) or loss:X, all above "
+      "0, samples and rounds in whole numbers");
 }
 
 std::string to_string(const Until& until) {

@@ -152,7 +152,7 @@ Position check_resumed(const fs::path& directory, const Config& config) {
   }
   const Position position = saved_position(directory, kind_of(config));
   if (!has_ended(config.until, epoch, position)) return position;
-  refuse(fmt::format("the run in {} is complete: its end is {}, and it has trained {:.0f} rounds, "
+  refuse(fmt::format("the run in {} is past the end {}: it has trained {:.0f} rounds, "
                      "{:.0f} samples or {:.3g} epochs, for {:.1f} s",
                      directory.string(), to_string(config.until), position.rounds, position.samples,
                      position.samples / epoch, position.seconds),

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"BatchOfAll", {"--batch", "1000000"}, "samples to train with"},
         Case{"Rate", {"--rate", "-1"}, "the learning rate is -1"},
         Case{"Until", {"--until", "tomorrow"}, "'tomorrow' does not say when to end"},
-        Case{"UntilPartOfARound", {"--until", "rounds:0.5"}, "Use samples:N"},
+        Case{"UntilPartOfARound", {"--until", "rounds:0.5"}, "whole numbers"},
         Case{"UntilAccuracy", {"--until", "accuracy:90"}, "a regression, which has no accuracy"},
         Case{"UntilPerfect",
              {"-w", "video", "--until", "accuracy:188"},
@@ -124,7 +124,7 @@ TEST(Refusal, ResumingWhatIsComplete) {
     Strings before, after;
     for (const fs::path& file : files) before.push_back(text_of(file));
     const Ended ended = run(command("train", {"--resume", latest}));
-    expect_one_sentence(ended, std::string("is complete: its end is ") + until);
+    expect_one_sentence(ended, std::string("is past the end ") + until);
     EXPECT_TRUE(has(ended.err, "Move the end on with --until")) << ended.err;
     for (const fs::path& file : files) after.push_back(text_of(file));
     EXPECT_EQ(before, after) << "nothing is touched";

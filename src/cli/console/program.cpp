@@ -86,7 +86,7 @@ int parse(int count, char** arguments, const AddCommands& add) {
   if (program.get_subcommands().empty()) {
     return complain(
         "there is no command; 'syncopate --help' lists them, for example: "
-        "syncopate run -n 4 -- python train.py",
+        "syncopate run -n 4 -- ./my_program",
         kWrongUse);
   }
   return exit_code;
