@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "board/layout.h"
 #include "collective/region.h"
 #include "fabric/packet.h"
 #include "round/step_times.h"
@@ -20,7 +21,6 @@ using round::Message;
 
 /// Where ranks sum up the next piece while one goes over the fabric.
 constexpr std::size_t kSmallestPiece = 256 << 10;
-constexpr std::size_t kCacheLine = 64;
 /// It moves only while somebody looks, and a turn of the agent looks at much else.
 constexpr int kLooks = 32;
 
@@ -97,10 +97,10 @@ std::size_t PartialTask::piece_of(std::size_t ranks_of_a_machine) const {
       (ranks_of_a_machine > 1 ? SumByParts::piece_bytes(machines, kSmallestPiece)
                               : SumByParts::piece_bytes(machines)) /
       size_of(shape_.type);
-  // As many as there have to be, of one length, and each from the beginning of a line.
+  // As many as there have to be, of one length, each beginning where something may on a board.
   const std::size_t count = std::max<std::size_t>((shape_.elements + longest - 1) / longest, 1);
-  const std::size_t line = kCacheLine / size_of(shape_.type);
-  return ((shape_.elements + count - 1) / count + line - 1) / line * line;
+  const std::size_t unit = board::Layout::kUnit / size_of(shape_.type);
+  return ((shape_.elements + count - 1) / count + unit - 1) / unit * unit;
 }
 
 std::uint64_t* PartialTask::set(std::byte* line, Set which) const {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "train/job.h"
 #include "train/metrics.h"
@@ -14,12 +13,6 @@ namespace {
 
 void write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file) << text;
-}
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
 }
 
 constexpr const char* kZeroAtOne = R"({"rank":0,"round":1,"arrived_s":1.000000,"loss":2})";

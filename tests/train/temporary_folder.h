@@ -1,9 +1,10 @@
-// A folder that goes with the test.
+// A folder that goes with the test, and what is in its files.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -25,5 +26,11 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+inline std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
 
 }  // namespace syncopate::testing

@@ -45,12 +45,6 @@ inline Ended run(const Strings& command) {
   return {code, program.out(), program.err()};
 }
 
-inline std::string text_of(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 inline nlohmann::json json_of(const fs::path& file) { return nlohmann::json::parse(text_of(file)); }
 
 inline bool has(const std::string& text, const std::string& part) {
