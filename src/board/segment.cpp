@@ -37,6 +37,21 @@ std::uint64_t headroom(const char* limit_path, const char* usage_path) {
   return limit > usage ? limit - usage : 0;
 }
 
+/// Memory of this process; if there is room for large pages, it begins where one can.
+void* map_private(std::size_t bytes) {
+  const std::size_t slack = bytes >= Segment::kPage ? Segment::kPage : 0;
+  void* all = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED || slack == 0) return all;
+  auto* const begin = static_cast<std::byte*>(all);
+  const std::size_t before = Segment::whole_pages(std::uintptr_t(all)) - std::uintptr_t(all);
+  const std::size_t system_page = sysconf(_SC_PAGESIZE);
+  const std::size_t used = (bytes + system_page - 1) / system_page * system_page;
+  if (before > 0) munmap(begin, before);
+  if (before < slack) munmap(begin + before + used, bytes + slack - before - used);
+  return begin + before;
+}
+
 }  // namespace
 
 Mapping::~Mapping() { munmap(address_, bytes_); }
@@ -53,6 +68,8 @@ std::shared_ptr<Segment> Segment::create() {
   return segment;
 }
 
+std::shared_ptr<Segment> Segment::create_private() { return std::make_shared<Segment>(kNoFile); }
+
 std::shared_ptr<Segment> Segment::open(const std::string& address) {
   const int descriptor = ::open(address.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) {
@@ -68,17 +85,22 @@ std::shared_ptr<Segment> Segment::open(const std::string& address) {
   return segment;
 }
 
-Segment::~Segment() { close(descriptor_); }
+Segment::~Segment() {
+  if (descriptor_ != kNoFile) close(descriptor_);
+}
 
 std::string Segment::address() const {
+  if (descriptor_ == kNoFile) return "";
   return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(descriptor_);
 }
 
 std::shared_ptr<Mapping> Segment::map(std::uint64_t offset, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (auto known = mapped_[offset].lock()) return known;
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                       descriptor_, static_cast<off_t>(offset));
+  void* address = descriptor_ == kNoFile
+                      ? map_private(bytes)
+                      : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                             descriptor_, static_cast<off_t>(offset));
   if (address == MAP_FAILED) {
     throw Error(
         ErrorCode::out_of_memory,
@@ -86,14 +108,20 @@ std::shared_ptr<Mapping> Segment::map(std::uint64_t offset, std::size_t bytes) {
         "Lift the limit on address space (ulimit -v) or use a smaller window");
   }
   // A wish: fewer page-table look-ups for large vectors where the system allows it.
-  if (bytes >= 4 * kPage) madvise(address, bytes, MADV_HUGEPAGE);
+  if (bytes >= kPage) madvise(address, bytes, MADV_HUGEPAGE);
   std::erase_if(mapped_, [](const auto& entry) { return entry.second.expired(); });
   auto mapping = std::make_shared<Mapping>(address, bytes);
   mapped_[offset] = mapping;
+  if (descriptor_ == kNoFile) kept_[offset] = mapping;
   return mapping;
 }
 
-void Segment::discard(std::uint64_t offset, std::size_t bytes) const {
+void Segment::discard(std::uint64_t offset, std::size_t bytes) {
+  if (descriptor_ == kNoFile) {
+    const std::lock_guard lock(mutex_);
+    kept_.erase(offset);
+    return;
+  }
   fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
             static_cast<off_t>(bytes));
 }

@@ -25,9 +25,10 @@ int number_from(const char* variable, const char* text, int low, int high) {
   return value;
 }
 
+/// For ranks that are all in this process.
 std::shared_ptr<board::Segment> new_segment(int ranks) {
-  auto segment = board::Segment::create();
-  board::Roster::prepare(segment->map(0, detail::WorldState::control_bytes(ranks))->data(), ranks);
+  auto segment = board::Segment::create_private();
+  board::Roster::prepare(segment->map(0, detail::WorldState::control_bytes())->data(), ranks);
   return segment;
 }
 
@@ -53,10 +54,9 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link> link
   }
   std::shared_ptr<board::Segment> segment;
   if (seat == 0) {
-    segment = board::Segment::create();
-    board::Roster::prepare(
-        segment->map(0, detail::WorldState::control_bytes(board::kMaxRanks))->data(), numbers,
-        place.ranks());
+    segment = ranks == 1 ? board::Segment::create_private() : board::Segment::create();
+    board::Roster::prepare(segment->map(0, detail::WorldState::control_bytes())->data(), numbers,
+                           place.ranks());
     link->from_first(segment->address());
   } else {
     segment = board::Segment::open(link->from_first(""));
@@ -90,8 +90,8 @@ World World::from_environment() {
   const int ranks = number_from(board::kRanksVariable, ranks_text, 1, board::kMaxRanks);
   const int rank = number_from(board::kRankVariable, rank_text, 0, ranks - 1);
   auto segment = board::Segment::open(address);
-  const int on_board = board::Roster::ranks_on(
-      segment->map(0, detail::WorldState::control_bytes(board::kMaxRanks))->data());
+  const int on_board =
+      board::Roster::ranks_on(segment->map(0, detail::WorldState::control_bytes())->data());
   if (on_board != ranks) {
     throw Error(ErrorCode::environment,
                 std::string(board::kRanksVariable) + " is " + std::to_string(ranks) +

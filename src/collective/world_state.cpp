@@ -23,9 +23,8 @@ constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
 
 }  // namespace
 
-std::size_t WorldState::control_bytes(int ranks) {
-  return board::Segment::whole_pages(
-      std::max(agency_offset() + board::Agency::bytes(), board::Roster::bytes(ranks)));
+std::size_t WorldState::control_bytes() {
+  return board::Segment::whole_pages(agency_offset() + board::Agency::bytes());
 }
 
 std::size_t WorldState::agency_offset() {
@@ -36,12 +35,12 @@ std::size_t WorldState::agency_offset() {
 WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
                        std::unique_ptr<board::Host> host)
     : segment_(std::move(segment)),
-      control_(segment_->map(0, control_bytes(board::kMaxRanks))),
+      control_(segment_->map(0, control_bytes())),
       host_(std::move(host)),
       roster_(control_->data(), rank, *host_),
       process_(getpid()),
       timeout_(board::timeout_from_environment()),
-      regions_(control_bytes(board::kMaxRanks), roster_.ranks()) {
+      regions_(control_bytes(), roster_.ranks()) {
   roster_.join(board::this_process());
 }
 

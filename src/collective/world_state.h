@@ -57,7 +57,7 @@ class WorldState {
   void barrier();
   void broadcast(void* data, std::size_t bytes, int root);
 
-  static std::size_t control_bytes(int ranks);
+  static std::size_t control_bytes();
   static std::size_t agency_offset();
 
  private:

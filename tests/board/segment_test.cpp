@@ -1,8 +1,10 @@
-// The shared memory: zero at first, shared under its address, given back when discarded.
+// The memory of the ranks: zero at first, shared under its address or of one process alone, given
+// back when discarded.
 #include "board/segment.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +24,13 @@ std::uint64_t bytes_in_use(const Segment& segment) {
   struct stat status {};
   EXPECT_EQ(stat(segment.address().c_str(), &status), 0);
   return std::uint64_t(status.st_blocks) * 512;
+}
+
+/// Whether there is memory of this process at the address.
+bool mapped(const std::byte* address) {
+  const std::uintptr_t page = std::uintptr_t(address) & ~std::uintptr_t(sysconf(_SC_PAGESIZE) - 1);
+  unsigned char resident = 0;
+  return mincore(reinterpret_cast<void*>(page), 1, &resident) == 0;
 }
 
 bool all_zero(const Mapping& mapping) {
@@ -49,13 +58,55 @@ TEST(Segment, IsTheSameUnderItsAddress) {
   EXPECT_EQ(there->data()[kBytes - 1], std::byte{42});
 }
 
-TEST(Segment, IsMappedOncePerProcessWhileItIsUsed) {
-  const auto segment = Segment::create();
+class EverySegment : public ::testing::TestWithParam<decltype(&Segment::create)> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, EverySegment,
+                         ::testing::Values(&Segment::create, &Segment::create_private),
+                         [](const auto& kind) { return kind.index == 0 ? "Shared" : "Private"; });
+
+TEST_P(EverySegment, IsMappedOncePerProcessWhileItIsUsed) {
+  const auto segment = GetParam()();
   auto first = segment->map(0, kBytes);
   EXPECT_EQ(segment->map(0, kBytes), first);
   first->data()[0] = std::byte{1};
   first.reset();
   EXPECT_EQ(segment->map(0, kBytes)->data()[0], std::byte{1}) << "the memory outlives a mapping";
+}
+
+TEST_P(EverySegment, IsZeroWhenItIsMappedAgainAfterItWasDiscarded) {
+  const auto segment = GetParam()();
+  auto mapping = segment->map(0, kBytes);
+  const auto neighbour = segment->map(2 * Segment::kPage, Segment::kPage);
+  EXPECT_TRUE(all_zero(*mapping));
+  std::fill_n(mapping->data(), kBytes, std::byte{7});
+  neighbour->data()[0] = std::byte{9};
+  segment->discard(0, 2 * Segment::kPage);
+  mapping.reset();
+  EXPECT_TRUE(all_zero(*segment->map(0, kBytes)));
+  EXPECT_EQ(neighbour->data()[0], std::byte{9});
+}
+
+TEST(Segment, OfOneProcessHasNoAddressAndGivesItsMemoryBack) {
+  const auto segment = Segment::create_private();
+  EXPECT_EQ(segment->address(), "");
+  auto mapping = segment->map(0, kBytes);
+  const std::byte* const begin = mapping->data();
+  std::fill_n(mapping->data(), kBytes, std::byte{7});
+  EXPECT_TRUE(mapped(begin) && mapped(begin + kBytes - 1));
+  segment->discard(0, 2 * Segment::kPage);
+  mapping.reset();
+  EXPECT_FALSE(mapped(begin) || mapped(begin + kBytes - 1));
+}
+
+TEST(Segment, OfOneProcessBeginsWhereALargePageCan) {
+  const auto segment = Segment::create_private();
+  const auto small = segment->map(0, 100);
+  for (std::uint64_t page = 1; page <= 4; ++page) {
+    const std::size_t bytes = Segment::kPage * page + 100 * page;
+    const auto large = segment->map(page << 30, bytes);
+    EXPECT_EQ(std::uintptr_t(large->data()) % Segment::kPage, 0U);
+    large->data()[bytes - 1] = std::byte{1};
+    EXPECT_EQ(large->size(), bytes);
+  }
 }
 
 TEST(Segment, GivesDiscardedMemoryBackAndReadsAsZero) {
@@ -84,8 +135,8 @@ TEST(Segment, ThatCannotBeOpenedSaysWhy) {
   expect_refused(ErrorCode::environment, {"/dev/zero"}, [] { Segment::open("/dev/zero"); });
 }
 
-TEST(Segment, ThatCannotBeMappedSaysSo) {
-  const auto segment = Segment::create();
+TEST_P(EverySegment, ThatCannotBeMappedSaysSo) {
+  const auto segment = GetParam()();
   expect_refused(ErrorCode::out_of_memory, {"cannot map", "MiB"},
                  [&] { segment->map(0, std::size_t{1} << 56); });
 }

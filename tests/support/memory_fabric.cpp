@@ -214,10 +214,9 @@ std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt
     for (int rank = 0; rank < ranks; ++rank) {
       if (place.machine_of[rank] == machine) numbers.push_back(rank);
     }
-    segments.push_back(board::Segment::create());
-    board::Roster::prepare(
-        segments.back()->map(0, detail::WorldState::control_bytes(board::kMaxRanks))->data(),
-        numbers, ranks);
+    segments.push_back(board::Segment::create_private());
+    board::Roster::prepare(segments.back()->map(0, detail::WorldState::control_bytes())->data(),
+                           numbers, ranks);
   }
   std::vector<World> worlds;
   std::vector<int> seated(machines);
