@@ -22,12 +22,15 @@ void MachineBoard::take(RoundNumber round, Share& share) {
   }
 }
 
-const void* MachineBoard::only_share(RoundNumber round) {
+MachineBoard::OnlyShare MachineBoard::only_share(RoundNumber round) {
   Job job;
   ResultHeader header;
-  if (!collect({.round = round}, job, header)) return nullptr;
-  if (job.terms.size() != 1 || job.terms[0].weight != 1) return nullptr;
-  return job.terms[0].values;
+  if (!collect({.round = round}, job, header)) return {};
+  if (job.terms.size() != 1 || job.terms[0].weight != 1) return {};
+  int rank = 0;
+  while ((contributors_[rank / 64] >> (rank % 64) & 1) == 0) ++rank;
+  const auto word = DecideWord::unpack(words_[rank].load());
+  return {.values = slot_values(rank, word.taken - 1), .spare = lines_[rank].merging.load() == 0};
 }
 
 void MachineBoard::open(RoundNumber round, double divisor) {

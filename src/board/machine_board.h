@@ -29,13 +29,17 @@ class MachineBoard : public PartialBoard {
   };
   /// Decides about every rank: what is on the board from now on is for a later round.
   void take(RoundNumber round, Share& share);
+  struct OnlyShare {
+    void* values = nullptr;
+    bool spare = false;  ///< Nobody else reads them any more: they may be written over.
+  };
   /// The values of the only rank that contributes, if there is one and they count once.
-  const void* only_share(RoundNumber round);
+  OnlyShare only_share(RoundNumber round);
   /// Lets the ranks sum up what was taken, divided by `divisor`.
   void open(RoundNumber round, double divisor);
   /// Sums chunks up, or makes sure that others have; `over` if there is another attempt.
   Reduction::Outcome help(AttemptWord attempt, int begin, int end);
-  const void* staged(AttemptWord attempt) const { return reduction_.values(attempt.buffer); }
+  void* staged(AttemptWord attempt) const { return reduction_.values(attempt.buffer); }
 
   /// Where the result goes. The same until it is published.
   int result_buffer();

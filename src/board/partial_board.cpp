@@ -117,9 +117,16 @@ double PartialBoard::factor(const Note& note) const {
   return narrow && weight > 1 ? std::exp2(std::ceil(std::log2(weight))) : 1;
 }
 
-void PartialBoard::merge(int older, int fresh, int into) {
+bool PartialBoard::merge(std::uint64_t value, int older, int fresh, int into) {
   step(Step::merge);
   const int me = roster_.rank();
+  // An agent may write over what it has taken, unless it finds this mark afterwards. So the last
+  // look at the word comes after the mark.
+  lines_[me].merging.store(1);
+  if (words_[me].load() != value) {
+    lines_[me].merging.store(0);
+    return false;
+  }
   const Note& old_note = note(me, older);
   const Note& new_note = note(me, fresh);
   Note& merged = note(me, into);
@@ -131,9 +138,11 @@ void PartialBoard::merge(int older, int fresh, int into) {
   merged.weight.note(weight);
   merged.values.note(Note::Values::merged);
   weighted_sum(shape_.type, shape_.elements, terms, 1 / factor(merged), slot_values(me, into));
+  lines_[me].merging.store(0);
   merged.base.note(std::min(old_note.base.peek(), new_note.base.peek()));
   merged.arrived.note(new_note.arrived.peek());
   merged.dropped.note(old_note.dropped.peek() + new_note.dropped.peek());
+  return true;
 }
 
 void PartialBoard::expect_taken(const DecideWord& put) {
@@ -168,7 +177,10 @@ PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber bas
       // in between takes nothing with it.
       if (note(me, older).has_values()) {
         put = free_slot(word, slot);
-        merge(older, slot, put);
+        if (!merge(value, older, slot, put)) {
+          value = words_[me].load();
+          continue;
+        }
       } else {
         fresh.dropped.note(unreported_ + note(me, older).dropped.peek());
       }

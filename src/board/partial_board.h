@@ -177,6 +177,7 @@ class PartialBoard {
     Shared<RoundNumber> waiting;  ///< The round that it waits for; 0: none.
     Shared<std::int64_t> step_time;
     Shared<std::uint32_t> dropped;  ///< Since the last deposit, for the last round to report.
+    Shared<std::uint32_t> merging;  ///< Across machines: it may be reading a deposit of its own.
   };
   /// What goes with a deposit; frozen while it is on the board. Small enough to share a cache
   /// line with a small vector.
@@ -207,7 +208,8 @@ class PartialBoard {
   void expect_taken(const DecideWord& put);
   /// How often the values of a deposit count in the sum.
   double factor(const Note& note) const;
-  void merge(int older, int fresh, int into);
+  /// False if `older` is no longer there to be merged: the word is not `value` any more.
+  bool merge(std::uint64_t value, int older, int fresh, int into);
   bool too_old(RoundNumber base, RoundNumber taken_in) const;
   bool unblock();
 

@@ -261,8 +261,9 @@ double PartialTask::divisor() const {
 
 void PartialTask::open(double divisor) {
   opened_ = true;
-  direct_ = divisor == 1 ? board_.only_share(agreement_.next()) : nullptr;
-  if (direct_ != nullptr) return;
+  direct_ = {};
+  if (divisor == 1) direct_ = board_.only_share(agreement_.next());
+  if (direct_.values != nullptr) return;
   board_.open(agreement_.next(), divisor);
   const int chunks = board_.results().chunking().count;
   if (const int helpers = helpers_to_wake(means_.roster, chunks); helpers > 0) {
@@ -276,7 +277,7 @@ void PartialTask::advance_pieces(Time now) {
   const std::size_t size = size_of(shape_.type);
   if (!all_begun() && !under_way_) {
     const std::size_t end = std::min(begun_ + piece_, shape_.elements);
-    const void* sum = direct_;
+    void* sum = direct_.values;
     if (sum == nullptr) {
       const board::AttemptWord attempt = board_.attempt();
       const Reduction::Outcome outcome = board_.help(attempt, static_cast<int>(begun_ / chunk),
@@ -285,10 +286,11 @@ void PartialTask::advance_pieces(Time now) {
       if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
       sum = board_.staged(attempt);
     }
-    sum_.begin({.mine = static_cast<const std::byte*>(sum) + begun_ * size,
+    sum_.begin({.mine = static_cast<std::byte*>(sum) + begun_ * size,
                 .result = static_cast<std::byte*>(board_.result()) + begun_ * size,
                 .elements = end - begun_,
-                .type = shape_.type},
+                .type = shape_.type,
+                .spare = direct_.spare},
                0);
     under_way_ = true;
     begun_ = end;

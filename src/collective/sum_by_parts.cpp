@@ -1,6 +1,7 @@
 #include "collective/sum_by_parts.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "board/kernel.h"
 
@@ -75,9 +76,11 @@ void SumByParts::add_up() {
     if (!own) theirs += own_bytes;
   }
   board::weighted_sum(vectors_.type, end - begin, terms, vectors_.scale, result(begin));
+  if (vectors_.spare) std::memcpy(mine(begin), result(begin), own_bytes);
+  const std::byte* sum = vectors_.spare ? mine(begin) : result(begin);
   for (std::size_t step = 1; step < machines_.size(); ++step) {
     const std::size_t other = (own_ + step) % machines_.size();
-    sent_.push_back(channel_.send(machines_[other], tag_ + 1, result(begin), own_bytes));
+    sent_.push_back(channel_.send(machines_[other], tag_ + 1, sum, own_bytes));
   }
 }
 

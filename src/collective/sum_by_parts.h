@@ -2,6 +2,12 @@
 // up in the order of machines, and gives the sum to them. So every value travels twice and is
 // added once, by one machine, which makes the result the same everywhere. A long vector goes piece
 // by piece.
+//
+// Where machines are processes of one host that read each other's memory, it matters whose cache
+// has last read a line: a core that writes to it again has to take it back first, and taking back a
+// part's sum can take longer than all the rest. So the sum of a part is sent from where the
+// machine's own values of it were, if these are spare: whoever writes the next values there takes
+// the lines back anyway, and of the result nobody else ever reads a line.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +21,12 @@ namespace syncopate::detail {
 
 /// What is summed up over machines.
 struct MachineSumVectors {
-  const void* mine = nullptr;
+  void* mine = nullptr;
   void* result = nullptr;  ///< Overlaps nothing else.
   std::size_t elements = 0;
   DataType type = DataType::float32;
-  double scale = 1;  ///< The sum is multiplied by it.
+  double scale = 1;    ///< The sum is multiplied by it.
+  bool spare = false;  ///< `mine` may be written over, and is written anew before the next sum.
 };
 
 class SumByParts {
@@ -50,8 +57,8 @@ class SumByParts {
   /// The elements of the piece that machine `index` adds up.
   std::pair<std::size_t, std::size_t> part(std::size_t index) const;
   std::size_t bytes(std::size_t elements) const { return elements * size_of(vectors_.type); }
-  const std::byte* mine(std::size_t element) const {
-    return static_cast<const std::byte*>(vectors_.mine) + bytes(element);
+  std::byte* mine(std::size_t element) const {
+    return static_cast<std::byte*>(vectors_.mine) + bytes(element);
   }
   std::byte* result(std::size_t element) const {
     return static_cast<std::byte*>(vectors_.result) + bytes(element);

@@ -1,8 +1,10 @@
-// The board of a partial allreduce with an agent and a rank that gives up on a round late.
+// The board of a partial allreduce with an agent: a rank that gives up on a round late, and one
+// that adds to a deposit while the agent takes it.
 #include "board/machine_board.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -38,6 +40,52 @@ TEST(MachineBoard, OpensARoundThoughARankGivesUpOnTheOneBefore) {
       return;
     }
   }
+}
+
+TEST(MachineBoard, WhatIsSpareIsNotReadByARankThatAddsToIt) {
+  constexpr std::size_t kElements = 4;
+  const PartialShape shape{.elements = kElements, .ranks = 1, .world_ranks = 2, .window = 8};
+  int spare = 0, in_use = 0;
+  for (int moment = 0;; ++moment) {
+    const auto seats = zeroed(Roster::bytes(1));
+    Roster::prepare(seats.get(), std::vector<int>{0}, 2);
+    const auto host = make_thread_host();
+    Roster roster(seats.get(), 0, *host);
+    roster.join({.pid = 100, .started = 7});
+    const auto memory = zeroed(shape.bytes());
+    MachineBoard agent(memory.get(), shape, roster, *host);
+    PartialBoard rank(memory.get(), shape, roster, *host);
+    const auto deposit = [&](float value) {
+      const int slot = rank.writable_slot();
+      std::fill_n(static_cast<float*>(rank.slot(slot)), kElements, value);
+      rank.deposit(slot, 1, 0, 0);
+    };
+    float taken = 0;
+    const auto take = [&](RoundNumber round) {
+      MachineBoard::Share share;
+      agent.take(round, share);
+      const MachineBoard::OnlyShare only = agent.only_share(round);
+      if (only.values == nullptr) return;
+      auto* const values = static_cast<float*>(only.values);
+      taken += values[kElements - 1];
+      ++(only.spare ? spare : in_use);
+      if (only.spare) std::fill_n(values, kElements, 1000.F);
+    };
+    deposit(1);
+    bool happened = false;
+    {
+      const Interruption interruption(moment, [&] { take(1); });
+      deposit(10);
+      happened = interruption.happened();
+    }
+    if (!happened) take(1);
+    agent.publish(1, {.header = {.round = 1}, .contributors = {0}, .reporters = {0}});
+    take(2);
+    EXPECT_EQ(taken, 11) << "after step " << moment;
+    if (!happened) break;
+  }
+  EXPECT_GT(in_use, 1) << "the agent never came while the rank was adding";
+  EXPECT_GT(spare, 2);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace {
 
 using detail::SumByParts;
 
-/// What each machine of a world of `machines` that is among `taking_part` has in the end.
+/// What each machine of a world of `machines` that is among `taking_part` has in the end. Every
+/// other one has its own values to spare.
 template <typename T>
 std::vector<std::vector<T>> sum(const std::vector<std::vector<T>>& mine, int machines,
                                 const std::vector<int>& taking_part, double scale = 1,
@@ -25,6 +26,7 @@ std::vector<std::vector<T>> sum(const std::vector<std::vector<T>>& mine, int mac
   }
   const std::size_t elements = mine.front().size();
   std::vector<std::vector<T>> results(taking_part.size(), std::vector<T>(elements + 1, T(77.F)));
+  std::vector<std::vector<T>> values = mine;
   std::vector<SumByParts> sums;
   sums.reserve(taking_part.size());
   for (const int machine : taking_part) {
@@ -37,11 +39,14 @@ std::vector<std::vector<T>> sum(const std::vector<std::vector<T>>& mine, int mac
     for (std::size_t i = 0; i < sums.size(); ++i) {
       if (begun[i] == done[i] && begun[i] < times) {
         ++begun[i];
-        sums[i].begin({.mine = mine[i].data(),
+        const bool spare = i % 2 == 1;
+        if (spare) values[i] = mine[i];
+        sums[i].begin({.mine = values[i].data(),
                        .result = results[i].data(),
                        .elements = elements,
                        .type = data_type<T>,
-                       .scale = scale},
+                       .scale = scale,
+                       .spare = spare},
                       4);
       }
       if (begun[i] > done[i] && sums[i].done(moves)) ++done[i];
@@ -50,6 +55,7 @@ std::vector<std::vector<T>> sum(const std::vector<std::vector<T>>& mine, int mac
   EXPECT_EQ(done, std::vector<int>(sums.size(), times));
   EXPECT_GE(moves, times * taking_part.size() * 4 * (taking_part.size() - 1))
       << "two messages out, two in for each";
+  for (std::size_t i = 0; i < values.size(); i += 2) EXPECT_EQ(values[i], mine[i]);
   for (auto& result : results) {
     EXPECT_EQ(static_cast<float>(result.back()), 77.F) << "written beyond the end";
     result.pop_back();
