@@ -20,7 +20,7 @@ using round::Facts;
 using round::Message;
 
 /// Where ranks sum up the next piece while one goes over the fabric.
-constexpr std::size_t kSmallestPiece = 256 << 10;
+constexpr std::size_t kSmallestPiece = 512 << 10;
 /// It moves only while somebody looks, and a turn of the agent looks at much else.
 constexpr int kLooks = 32;
 
