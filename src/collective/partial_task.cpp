@@ -194,14 +194,15 @@ Time PartialTask::work(Time now) {
     begin();
   }
   if (gathering_ != nullptr && gathering_->done()) gathering_.reset();
-  if (!opened_ && gathering_ == nullptr) open(divisor());
+  if (!opened_ && !divisor_unknown()) open(divisor());
   if (opened_) advance_pieces(now);
   if (gathering_ == nullptr && all_begun() && !under_way_) conclude(now);
   return now;
 }
 
-bool PartialTask::needs_lines_first() const {
-  return shape_.scale == Scale::contributors || shape_.scale == Scale::weight;
+bool PartialTask::divisor_unknown() const {
+  return gathering_ != nullptr &&
+         (shape_.scale == Scale::contributors || shape_.scale == Scale::weight);
 }
 
 void PartialTask::begin() {
@@ -243,13 +244,13 @@ void PartialTask::begin() {
   phase_ = Phase::exchanging;
   begun_ = 0;
   opened_ = false;
-  if (!needs_lines_first()) open(divisor());
+  if (!divides_first()) open(1);
 }
 
 double PartialTask::divisor() const {
   double result = 1;
   if (shape_.scale == Scale::ranks) result = shape_.world_ranks;
-  if (needs_lines_first()) {
+  if (shape_.scale == Scale::contributors || shape_.scale == Scale::weight) {
     result = 0;
     for (int machine = 0; machine < means_.place.machines(); ++machine) {
       const Line one = line(machine);
@@ -286,10 +287,12 @@ void PartialTask::advance_pieces(Time now) {
       if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
       sum = board_.staged(attempt);
     }
+    if (divisor_unknown()) return;
     sum_.begin({.mine = static_cast<std::byte*>(sum) + begun_ * size,
                 .result = static_cast<std::byte*>(board_.result()) + begun_ * size,
                 .elements = end - begun_,
                 .type = shape_.type,
+                .scale = divides_first() ? 1 : 1 / divisor(),
                 .spare = direct_.spare},
                0);
     under_way_ = true;

@@ -58,7 +58,11 @@ class PartialTask final : public Agent::Task {
   void overcome_stall(board::AttemptWord attempt, Agent::Time now);
   void conclude(Agent::Time now);
   double divisor() const;
-  bool needs_lines_first() const;
+  /// Whether what the machines say of the round is needed for it, and not there yet.
+  bool divisor_unknown() const;
+  /// Whether each machine divides its own sum: sixteen bits of this kind may not hold one that is
+  /// not divided. Otherwise the sum of all is, as on one board.
+  bool divides_first() const { return shape_.type == DataType::float16; }
   std::size_t piece_of(std::size_t ranks_of_a_machine) const;
   bool all_begun() const { return begun_ == shape_.elements; }
   Line line(int machine) const;
@@ -85,7 +89,7 @@ class PartialTask final : public Agent::Task {
   bool opened_ = false;
   std::size_t piece_;      ///< Elements that go over the fabric at once: the same everywhere.
   std::size_t begun_ = 0;  ///< Elements whose reduction over the machines has begun.
-  /// Where this machine's sum is if a single rank of it contributes and it need not be scaled.
+  /// Where this machine's sum is if a single rank of it contributes and it need not be divided.
   board::MachineBoard::OnlyShare direct_;
   MachineSum sum_;          ///< Of pieces.
   bool under_way_ = false;  ///< The piece that was begun last.

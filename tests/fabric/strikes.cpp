@@ -43,13 +43,24 @@ struct Notes {
   std::atomic<std::size_t> mean[kGroupSteps + 1][kRanks];
 };
 
+/// Into a file, as a launcher that stumbles over the dead loses what was printed.
+void log(int rank, const char* what) {
+  std::FILE* file = std::fopen(std::getenv("SYNCOPATE_TEST_LOG"), "a");
+  if (file == nullptr) return;
+  std::fprintf(file, "rank %d is %s\n", rank, what);
+  std::fclose(file);
+}
+
 struct Stage {
   World& world;
   Notes& notes;
 
   int rank() const { return world.rank(); }
   /// Whoever is struck sees to it itself.
-  void strike(int signal) const { kill(getpid(), signal); }
+  void strike(int signal) const {
+    log(rank(), "struck");
+    kill(getpid(), signal);
+  }
   void wake(int rank) const { kill(notes.process[rank], SIGCONT); }
   /// Waits until so many ranks have come here.
   void meet(int ranks) const {
@@ -345,9 +356,5 @@ int main(int count, char** arguments) {
     std::_Exit(EXIT_FAILURE);
   }
   if (rank == kVictim) notes->left = true;
-  // Into a file, as a launcher that stumbles over the dead loses what was printed.
-  if (std::FILE* log = std::fopen(std::getenv("SYNCOPATE_TEST_LOG"), "a"); log != nullptr) {
-    std::fprintf(log, "rank %d is content\n", rank);
-    std::fclose(log);
-  }
+  log(rank, "content");
 }

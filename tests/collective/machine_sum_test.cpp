@@ -1,0 +1,97 @@
+// Partial sums over machines of one rank: the bits of one board, however the sum is divided, by
+// parts and by the fabric's own reduction, and over more machines than go by parts.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "collective/sum_by_parts.h"
+#include "support/memory_fabric.h"
+#include "support/ranks.h"
+#include "syncopate/syncopate.h"
+
+namespace syncopate::testing {
+namespace {
+
+/// What the ranks read in a round in which everyone is. Each has values whose sum depends on the
+/// order of the additions, and there is a sum that is not a power of two to divide by.
+template <typename T>
+std::vector<T> sum_of(std::vector<World> worlds, std::size_t elements, Scale scale) {
+  std::vector<T> result;
+  on_threads(std::move(worlds), [&](World& world) {
+    PartialAllreduce<T> rounds(world, elements, {.trigger = all(), .scale = scale});
+    for (int step = 0; step < 3; ++step) {
+      for (std::size_t e = 0; e < elements; ++e) {
+        const int number = world.rank() * 7919 + step * 31 + int(e);
+        rounds.slot()[e] = T(std::sin(float(number)) * std::exp2(float(number % 12)));
+      }
+      const auto round = rounds.exchange().front();
+      const auto values = scale == Scale::none ? round.sum() : round.mean();
+      if (world.rank() == 0) result.insert(result.end(), values.begin(), values.end());
+    }
+  });
+  return result;
+}
+
+std::vector<World> machines_of_one(int machines) {
+  return machines_of_threads(std::vector<int>(machines, 1), false, memory_fabrics(machines));
+}
+
+template <typename T>
+class SumOverMachines : public ::testing::Test {};
+using Types = ::testing::Types<float, double, bfloat16>;
+TYPED_TEST_SUITE(SumOverMachines, Types);
+
+TYPED_TEST(SumOverMachines, OfOneRankHasTheBitsOfOneBoard) {
+  constexpr std::size_t kElements = 5003;
+  ASSERT_TRUE(detail::SumByParts::pays(kElements * sizeof(TypeParam), 3));
+  for (const Scale scale : {Scale::none, Scale::ranks, Scale::contributors, Scale::weight}) {
+    const auto one_board = sum_of<TypeParam>(World::threads(3), kElements, scale);
+    const auto machines = sum_of<TypeParam>(machines_of_one(3), kElements, scale);
+    ASSERT_EQ(one_board.size(), 3 * kElements);
+    ASSERT_EQ(machines.size(), 3 * kElements);
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+      ASSERT_EQ(std::memcmp(&machines[i], &one_board[i], sizeof machines[i]), 0)
+          << "element " << i << ": " << float(machines[i]) << ", not " << float(one_board[i]);
+    }
+  }
+}
+
+TEST(SumsOverMachines, IsDividedWithoutPartsToo) {
+  constexpr std::size_t kElements = 7;
+  ASSERT_FALSE(detail::SumByParts::pays(kElements * sizeof(double), 3));
+  const auto whole = sum_of<double>(machines_of_one(3), kElements, Scale::none);
+  const auto mean = sum_of<double>(machines_of_one(3), kElements, Scale::contributors);
+  for (std::size_t i = 0; i < mean.size(); ++i) EXPECT_NEAR(mean[i], whole[i] / 3, 1e-12);
+}
+
+TEST(SumsOverMachines, ThatWouldNotFitIsDividedFirst) {
+  on_threads(machines_of_one(3), [](World& world) {
+    PartialAllreduce<float16> rounds(world, 5000, {.trigger = all(), .scale = Scale::ranks});
+    std::fill_n(rounds.slot(), 5000, float16(60000.F));
+    const auto round = rounds.exchange().front();
+    for (const float16 value : round.mean()) ASSERT_NEAR(float(value), 60000.F, 64.F);
+  });
+}
+
+TEST(SumsOverMachines, GoesOverMoreThanGoByParts) {
+  constexpr int kMachines = 70;
+  constexpr std::size_t kElements = 40'000;
+  ASSERT_FALSE(detail::SumByParts::pays(kElements * sizeof(float), kMachines));
+  ASSERT_TRUE(detail::SumByParts::pays(kElements * sizeof(float), 64));
+  on_threads(machines_of_one(kMachines), [&](World& world) {
+    PartialAllreduce<float> rounds(world, kElements, {.trigger = all(), .scale = Scale::ranks});
+    for (int step = 1; step <= 2; ++step) {
+      std::fill_n(rounds.slot(), kElements, float(step * world.rank()));
+      const auto round = rounds.exchange().front();
+      EXPECT_EQ(round.receipt().contributors.size(), kMachines);
+      for (const float value : round.mean()) {
+        ASSERT_NEAR(value, step * (kMachines - 1) / 2.F, 1e-4F);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace syncopate::testing
