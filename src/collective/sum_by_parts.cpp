@@ -67,20 +67,24 @@ void SumByParts::begin_piece(std::size_t begin) {
 void SumByParts::add_up() {
   added_up_ = true;
   const auto [begin, end] = part(own_);
-  const std::size_t own_bytes = bytes(end - begin);
-  std::vector<board::Term> terms;
-  const std::byte* theirs = parts_.data();
-  for (std::size_t i = 0; i < machines_.size(); ++i) {
-    const bool own = i == own_;
-    terms.push_back({.values = own ? mine(begin) : theirs, .weight = 1});
-    if (!own) theirs += own_bytes;
+  // What is copied should still be in the nearest cache.
+  constexpr std::size_t kCopied = 8 << 10;
+  const std::size_t longest = vectors_.spare ? kCopied / size_of(vectors_.type) : end - begin;
+  std::vector<board::Term> terms(machines_.size());
+  for (std::size_t at = begin; at < end; at += longest) {
+    const std::size_t count = std::min(longest, end - at);
+    const std::byte* theirs = parts_.data() + bytes(at - begin);
+    for (std::size_t i = 0; i < machines_.size(); ++i) {
+      terms[i] = {.values = i == own_ ? mine(at) : theirs, .weight = 1};
+      if (i != own_) theirs += bytes(end - begin);
+    }
+    board::weighted_sum(vectors_.type, count, terms, vectors_.scale, result(at));
+    if (vectors_.spare) std::memcpy(mine(at), result(at), bytes(count));
   }
-  board::weighted_sum(vectors_.type, end - begin, terms, vectors_.scale, result(begin));
-  if (vectors_.spare) std::memcpy(mine(begin), result(begin), own_bytes);
   const std::byte* sum = vectors_.spare ? mine(begin) : result(begin);
   for (std::size_t step = 1; step < machines_.size(); ++step) {
     const std::size_t other = (own_ + step) % machines_.size();
-    sent_.push_back(channel_.send(machines_[other], tag_ + 1, sum, own_bytes));
+    sent_.push_back(channel_.send(machines_[other], tag_ + 1, sum, bytes(end - begin)));
   }
 }
 
