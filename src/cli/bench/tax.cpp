@@ -26,7 +26,8 @@ constexpr int kWindow = detail::kLargestWindow;
 /// A fixed piece of arithmetic on an array that stays in the first-level cache.
 class Computation {
  public:
-  void run(long sweeps) {
+  // Never inlined: the same code wherever it is timed.
+  [[gnu::noinline]] void run(long sweeps) {
     for (long i = 0; i < sweeps; ++i) {
       for (float& value : values_) value = value * 0.999F + 0.001F;
       // Each sweep must really be made.
@@ -98,6 +99,11 @@ class Tax {
 
   nlohmann::json measure() {
     sweeps_ = computation_.sweeps_in(work_.seconds * 1e6);
+    step_ = std::max(1L, sweeps_ / kFewestSteps);
+    compute_while(Others::rounds);  // Finds the step.
+    rounds_ = 0;
+    rounds_us_ = 0;
+    steps_ = full_ = 0;
     Series parked, busy, rounds;
     for (int i = 0; i < work_.repetitions; ++i) {
       parked.add(compute_while(Others::parked));
@@ -143,17 +149,19 @@ class Tax {
     return spent;
   }
 
-  /// All sweeps, in steps. Between two steps this rank takes part in the rounds, untimed, as in
-  /// training. Steps are made shorter until the others no longer fill the window meanwhile.
+  /// All sweeps, in steps, which are as many whatever the others do: to begin one takes time too.
+  /// Between two steps this rank takes part in the rounds, untimed, as in training. Steps are made
+  /// shorter until the others no longer fill the window meanwhile.
   Spent compute(PartialAllreduce<float>* exchange) {
     const long shortest = std::max(1L, sweeps_ / kMostSteps);
-    long step = std::max(1L, sweeps_ / kFewestSteps);
     Spent spent;
     const auto begin = Clock::now();
-    for (long left = sweeps_; left > 0; left -= step) {
+    for (long left = sweeps_; left > 0;) {
+      const long sweeps = std::min(step_, left);
+      left -= sweeps;
       const auto start = Clock::now();
       const double processor_start = processor_microseconds();
-      computation_.run(std::min(step, left));
+      computation_.run(sweeps);
       spent.processor_us += processor_microseconds() - processor_start;
       spent.clock_us += microseconds_since(start);
       if (exchange == nullptr) continue;
@@ -161,7 +169,7 @@ class Tax {
       rounds_ += rounds;
       ++steps_;
       if (rounds >= kWindow) ++full_;
-      if (rounds >= kWindow / 2) step = std::max(shortest, step / 2);
+      if (rounds >= kWindow / 2) step_ = std::max(shortest, step_ / 2);
     }
     if (exchange != nullptr) rounds_us_ += microseconds_since(begin);
     threads_ = std::max(threads_, threads_of_this_process());
@@ -187,6 +195,7 @@ class Tax {
   TaxWork work_;
   Computation computation_;
   long sweeps_ = 0;
+  long step_ = 0;           // sweeps that rank 0 makes without looking up
   std::size_t rounds_ = 0;  // that rank 0 saw
   double rounds_us_ = 0;    // in which they were run
   int steps_ = 0;           // of rank 0 while the others ran rounds
