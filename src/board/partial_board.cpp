@@ -101,6 +101,15 @@ int PartialBoard::free_slot(const DecideWord& word, int avoid) const {
   return kNoSlot;
 }
 
+void PartialBoard::fetch_ahead() const {
+  prefetch_to_write(&words_[roster_.rank()]);
+  for (const Term& term : terms_) {
+    const auto* values = static_cast<const std::byte*>(term.values);
+    prefetch_to_read(values - values_offset_);
+    prefetch_to_read(values);
+  }
+}
+
 int PartialBoard::writable_slot() const {
   return free_slot(DecideWord::unpack(words_[roster_.rank()].load()), kNoSlot);
 }

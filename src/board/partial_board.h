@@ -68,6 +68,9 @@ class PartialBoard {
 
   // The owner's side.
   int writable_slot() const;
+  /// For a rank that is likely to come last: asks for the lines it needs then, all at once, its own
+  /// word's and the others' deposits where they were when this rank last summed up.
+  void fetch_ahead() const;
   void* slot(int index) const { return slot_values(roster_.rank(), index); }
   enum class Put {
     dropped,  // too old for the policy

@@ -114,6 +114,7 @@ class PartialExchange {
   board::Time arrived_at_ = 0;  ///< Of the last deposit.
   std::uint64_t news_before_deposit_ = 0;
   bool came_last_ = true;  ///< As far as the last deposit could tell.
+  int last_in_a_row_ = 0;  ///< How often the last deposits completed the round.
   bool waiting_ = false;   ///< Whether the others know that this rank waits.
   board::Time inspected_at_ = 0;
   StallWatch stall_;
