@@ -58,8 +58,8 @@ std::size_t elements_of(const PartialExchange&);
 std::uint64_t deposits_dropped(const PartialExchange&);
 std::uint64_t drops_unreported(const PartialExchange&);
 void report_drops(PartialExchange&, std::uint64_t drops);
-bool has_carried(const PartialExchange&);
-double copy_carried(const PartialExchange&, void* into);
+void keep_deposits(PartialExchange&);
+std::optional<double> copy_carried(const PartialExchange&, void* into);
 void restore(PartialExchange&, const void* sum, std::size_t elements, double weight);
 [[noreturn]] void wrong_accessor(Scale scale);
 }  // namespace detail
@@ -168,8 +168,12 @@ class PartialAllreduce {
       : exchange_(detail::make_partial(world, elements, data_type<T>, options)) {}
 
   /// Where this step's values are to be written: memory of the board, so that nothing is
-  /// copied. The address changes from step to step; ask again after each exchange.
+  /// copied. The address changes from step to step; ask again after each exchange. What was
+  /// deposited is the library's: between machines its memory may be used for the sum.
   T* slot() { return static_cast<T*>(detail::writable_slot(*exchange_)); }
+  /// For a rank that goes on using the values of its slots even if an exchange fails: from now on
+  /// they stay as they are, at some cost between machines.
+  void keep_deposits() { detail::keep_deposits(*exchange_); }
 
   /// Deposits the slot and returns every round since the last call. If there is none yet, waits
   /// for one. The deposit counts `weight` times in the sum.
@@ -215,9 +219,10 @@ class PartialAllreduce {
   /// What this rank has on the board, for a checkpoint; and putting it back in another run. Right
   /// only while no rank exchanges anything, between two barriers say.
   std::optional<Carried<T>> carried() const requires(sizeof(T) >= sizeof(float)) {
-    if (!detail::has_carried(*exchange_)) return std::nullopt;
     Carried<T> result{.sum = std::vector<T>(size())};
-    result.weight = detail::copy_carried(*exchange_, result.sum.data());
+    const std::optional<double> weight = detail::copy_carried(*exchange_, result.sum.data());
+    if (!weight) return std::nullopt;
+    result.weight = *weight;
     return result;
   }
   void restore(std::span<const T> sum, double weight) requires(sizeof(T) >= sizeof(float)) {

@@ -53,13 +53,6 @@ class Agency {
   /// Throws if the agent has failed, or is dead.
   void check() const;
 
-  /// Whether a rank's last wait ended in a timeout: what it waited for may never come.
-  void note_wait(bool in_vain) {
-    Shared<std::uint8_t>& mine = desk_.in_vain[roster_.rank()];
-    if ((mine.peek() != 0) != in_vain) mine.store(in_vain ? 1 : 0);
-  }
-  bool waited_in_vain(int rank) const { return desk_.in_vain[rank].load() != 0; }
-
  private:
   using Bits = std::array<Shared<std::uint64_t>, kMaxWorldRanks / 64>;
   struct Desk {
@@ -72,7 +65,6 @@ class Agency {
     std::array<char, 512> what_to_do;
     Bits dead;
     Bits awaited;
-    std::array<Shared<std::uint8_t>, kMaxRanks> in_vain;  ///< Of each rank of this machine.
   };
   static void set(Bits& bits, int number, bool value);
   RankSet all_of(const Bits& bits) const;

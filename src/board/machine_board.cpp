@@ -30,7 +30,7 @@ MachineBoard::OnlyShare MachineBoard::only_share(RoundNumber round) {
   int rank = 0;
   while ((contributors_[rank / 64] >> (rank % 64) & 1) == 0) ++rank;
   const auto word = DecideWord::unpack(words_[rank].load());
-  return {.values = slot_values(rank, word.taken - 1), .spare = lines_[rank].merging.load() == 0};
+  return {.values = slot_values(rank, word.taken - 1), .spare = lines_[rank].reading.load() == 0};
 }
 
 void MachineBoard::open(RoundNumber round, double divisor) {

@@ -126,16 +126,26 @@ double PartialBoard::factor(const Note& note) const {
   return narrow && weight > 1 ? std::exp2(std::ceil(std::log2(weight))) : 1;
 }
 
-bool PartialBoard::merge(std::uint64_t value, int older, int fresh, int into) {
-  step(Step::merge);
+template <typename Read>
+bool PartialBoard::read_deposits(std::uint64_t value, const Read& read) const {
   const int me = roster_.rank();
   // An agent may write over what it has taken, unless it finds this mark afterwards. So the last
   // look at the word comes after the mark.
-  lines_[me].merging.store(1);
-  if (words_[me].load() != value) {
-    lines_[me].merging.store(0);
-    return false;
-  }
+  lines_[me].reading.store(1);
+  const bool untaken = words_[me].load() == value;
+  if (untaken) read();
+  lines_[me].reading.store(keeps_deposits_ ? 1 : 0);
+  return untaken;
+}
+
+void PartialBoard::keep_deposits() {
+  keeps_deposits_ = true;
+  lines_[roster_.rank()].reading.store(1);
+}
+
+void PartialBoard::merge(int older, int fresh, int into) {
+  step(Step::merge);
+  const int me = roster_.rank();
   const Note& old_note = note(me, older);
   const Note& new_note = note(me, fresh);
   Note& merged = note(me, into);
@@ -147,11 +157,9 @@ bool PartialBoard::merge(std::uint64_t value, int older, int fresh, int into) {
   merged.weight.note(weight);
   merged.values.note(Note::Values::merged);
   weighted_sum(shape_.type, shape_.elements, terms, 1 / factor(merged), slot_values(me, into));
-  lines_[me].merging.store(0);
   merged.base.note(std::min(old_note.base.peek(), new_note.base.peek()));
   merged.arrived.note(new_note.arrived.peek());
   merged.dropped.note(old_note.dropped.peek() + new_note.dropped.peek());
-  return true;
 }
 
 void PartialBoard::expect_taken(const DecideWord& put) {
@@ -186,7 +194,7 @@ PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber bas
       // in between takes nothing with it.
       if (note(me, older).has_values()) {
         put = free_slot(word, slot);
-        if (!merge(value, older, slot, put)) {
+        if (!read_deposits(value, [&] { merge(older, slot, put); })) {
           value = words_[me].load();
           continue;
         }
@@ -228,13 +236,18 @@ PartialBoard::Put PartialBoard::arrive(RoundNumber base, Time now) {
   }
 }
 
-std::optional<PartialBoard::Carried> PartialBoard::carried() const {
+std::optional<double> PartialBoard::copy_carried(void* into) const {
   const int me = roster_.rank();
-  const int slot = DecideWord::unpack(words_[me].load()).deposit - 1;
+  const std::uint64_t value = words_[me].load();
+  const int slot = DecideWord::unpack(value).deposit - 1;
   if (slot == kNoSlot || !note(me, slot).has_values()) return std::nullopt;
-  return Carried{.values = slot_values(me, slot),
-                 .weight = note(me, slot).weight.peek(),
-                 .factor = factor(note(me, slot))};
+  const double weight = note(me, slot).weight.peek();
+  const bool read = read_deposits(value, [&] {
+    const Term term{.values = slot_values(me, slot), .weight = factor(note(me, slot))};
+    weighted_sum(shape_.type, shape_.elements, {&term, 1}, 1, into);
+  });
+  if (!read || words_[me].load() != value) return std::nullopt;
+  return weight;
 }
 
 std::uint64_t PartialBoard::unreported() const {

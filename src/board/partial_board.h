@@ -86,13 +86,11 @@ class PartialBoard {
   Put deposit(int slot, double weight, RoundNumber base, Time now, Form form = Form::values);
   /// Arrives without values.
   Put arrive(RoundNumber base, Time now);
-  struct Carried {
-    const void* values;
-    double weight;  ///< What they add to the total weight.
-    double factor;  ///< How often they count in the sum.
-  };
-  /// What this rank has on the board and no round has taken.
-  std::optional<Carried> carried() const;
+  /// Copies what this rank has on the board and no round has taken, as a sum, and returns what it
+  /// adds to the total weight; nothing if there is nothing.
+  std::optional<double> copy_carried(void* into) const;
+  /// From now on nobody writes over this rank's deposits, taken or not.
+  void keep_deposits();
   /// Deposits of this rank that were dropped so far.
   std::uint64_t dropped() const { return dropped_; }
   /// Those of them that no round has reported yet.
@@ -180,7 +178,7 @@ class PartialBoard {
     Shared<RoundNumber> waiting;  ///< The round that it waits for; 0: none.
     Shared<std::int64_t> step_time;
     Shared<std::uint32_t> dropped;  ///< Since the last deposit, for the last round to report.
-    Shared<std::uint32_t> merging;  ///< Across machines: it may be reading a deposit of its own.
+    Shared<std::uint32_t> reading;  ///< It may be reading a deposit of its own.
   };
   /// What goes with a deposit; frozen while it is on the board. Small enough to share a cache
   /// line with a small vector.
@@ -211,8 +209,11 @@ class PartialBoard {
   void expect_taken(const DecideWord& put);
   /// How often the values of a deposit count in the sum.
   double factor(const Note& note) const;
-  /// False if `older` is no longer there to be merged: the word is not `value` any more.
-  bool merge(std::uint64_t value, int older, int fresh, int into);
+  /// Reads deposits of this rank while its word is `value`; false, and nothing read, if it is not.
+  /// What `read` has made of them counts only if the word is still the same afterwards.
+  template <typename Read>
+  bool read_deposits(std::uint64_t value, const Read& read) const;
+  void merge(int older, int fresh, int into);
   bool too_old(RoundNumber base, RoundNumber taken_in) const;
   bool unblock();
 
@@ -234,6 +235,7 @@ class PartialBoard {
   Shared<std::uint64_t>* arrivals_;  ///< Ranks that came, over all rounds; beside the words.
   Shared<std::uint8_t>* standings_;  ///< Packed: read often, written twice.
   Line* lines_;
+  bool keeps_deposits_ = false;
   Shared<std::uint64_t>* ring_;
   std::byte* slots_;
   std::size_t slot_bytes_;

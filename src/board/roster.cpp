@@ -178,6 +178,7 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
     const Time now = host_.now();
     if (now >= deadline) {
       leave_on_the_table();
+      note_wait(/*in_vain=*/true);
       throw Error(ErrorCode::timeout,
                   "rank " + std::to_string(this->number()) + " waited in vain for " +
                       describe_awaited(number) + " to join in a " + proposal.data(),

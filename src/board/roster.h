@@ -78,6 +78,13 @@ class Roster {
   /// "rank 3 (pid 4711, stopped)".
   std::string describe(int rank) const;
 
+  /// How the last wait of this rank ended. After a timeout, what it waited for may never come.
+  void note_wait(bool in_vain) const {
+    Shared<std::uint8_t>& mine = seats_[rank_].in_vain;
+    if ((mine.peek() != 0) != in_vain) mine.store(in_vain ? 1 : 0);
+  }
+  bool waited_in_vain(int rank) const { return seats_[rank].in_vain.load() != 0; }
+
   /// Proposes the next thing to do together; returns its number, 1, 2, 3 …
   std::uint64_t propose(const Proposal& proposal, const Attachment& attachment = {});
   /// After a timeout the proposal stays on the table: the same may be proposed again.
@@ -120,6 +127,7 @@ class Roster {
     Shared<std::uint64_t> pid;
     Shared<std::uint64_t> started;
     Shared<std::uint64_t> proposed;        ///< The number of the newest collective proposed.
+    Shared<std::uint8_t> in_vain;          ///< Its last wait ended in a timeout.
     std::array<std::uint64_t, 2> digests;  ///< Of the proposals: equal for equal words.
     /// Alternating, so that a rank one collective ahead does not overwrite what others compare.
     std::array<Proposal, 2> proposals;

@@ -107,8 +107,9 @@ std::shared_ptr<Mapping> Segment::map(std::uint64_t offset, std::size_t bytes) {
         "cannot map " + std::to_string(bytes >> 20) + " MiB of the board: " + std::strerror(errno),
         "Lift the limit on address space (ulimit -v) or use a smaller window");
   }
-  // A wish: fewer page-table look-ups for large vectors where the system allows it.
-  if (bytes >= kPage) madvise(address, bytes, MADV_HUGEPAGE);
+  // A wish: fewer page-table look-ups for large vectors where the system allows it. Memory is used
+  // page by page then, which would be much for small ones.
+  if (bytes >= 3 * kPage) madvise(address, bytes, MADV_HUGEPAGE);
   std::erase_if(mapped_, [](const auto& entry) { return entry.second.expired(); });
   auto mapping = std::make_shared<Mapping>(address, bytes);
   mapped_[offset] = mapping;

@@ -3,8 +3,8 @@
 // that has it is gone, however that process ended, and the size of /dev/shm does not matter to it.
 //
 // Where one process has all the ranks, it is memory of that process instead. The kernel gives that
-// large pages when asked, which it seldom does for shared memory, and MPI, which has other
-// processes read it, is faster by up to half then.
+// large pages when asked, which it seldom does for shared memory, and MPI is faster with these
+// where it lets processes of a host read each other's memory.
 #pragma once
 
 #include <cstddef>

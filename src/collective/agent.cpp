@@ -367,7 +367,7 @@ void Agent::look_for_the_end(Time now) {
   if (now < std::max(gone_at_, active_at_) + timeout_) return;
   // Others may have much to do yet; but where a wait was in vain, they may never get to it.
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    if (!agency_.waited_in_vain(rank)) continue;
+    if (!roster_.waited_in_vain(rank)) continue;
     return fail(describe(place_.machine) + " gave up: rank " +
                     std::to_string(roster_.number(rank)) + " had waited in vain",
                 kStartAgain);

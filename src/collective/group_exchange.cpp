@@ -215,7 +215,7 @@ bool GroupExchange::ready() {
 
 void GroupExchange::check_deadline(Time began, Time now) {
   if (now < began + timeout_.count()) return;
-  agent_.note_wait(/*in_vain=*/true);
+  roster_.note_wait(/*in_vain=*/true);
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.number()) + " waited " +
                   std::to_string(double(now - began) / 1e9) + " s for " + blame() + " in step " +
@@ -257,7 +257,7 @@ void GroupExchange::await_result() {
       pause(board_.event(where_), news, again_at, began);
     }
   }
-  agent_.note_wait(/*in_vain=*/false);
+  roster_.note_wait(/*in_vain=*/false);
   waited_ = Duration(now - began);
 }
 

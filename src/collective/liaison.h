@@ -31,10 +31,6 @@ class Liaison {
     if (agent_ != nullptr) agent_->drive(event, seen, until);
   }
 
-  /// How the last wait for what the agent does ended.
-  void note_wait(bool in_vain) {
-    if (agency_ != nullptr) agency_->note_wait(in_vain);
-  }
   /// Throws if the agent has failed, or is dead.
   void check() const {
     if (agency_ != nullptr) agency_->check();

@@ -54,8 +54,8 @@ std::size_t elements_of(const PartialExchange& exchange) { return exchange.eleme
 std::uint64_t deposits_dropped(const PartialExchange& exchange) { return exchange.dropped(); }
 std::uint64_t drops_unreported(const PartialExchange& exchange) { return exchange.unreported(); }
 void report_drops(PartialExchange& exchange, std::uint64_t drops) { exchange.report(drops); }
-bool has_carried(const PartialExchange& exchange) { return exchange.carried().has_value(); }
-double copy_carried(const PartialExchange& exchange, void* into) {
+void keep_deposits(PartialExchange& exchange) { exchange.keep_deposits(); }
+std::optional<double> copy_carried(const PartialExchange& exchange, void* into) {
   return exchange.copy_carried(into);
 }
 void restore(PartialExchange& exchange, const void* sum, std::size_t elements, double weight) {

@@ -152,13 +152,6 @@ void PartialExchange::restore(const void* sum, std::size_t elements, double weig
               board_.deposit(writing_, weight, delivered_, arrived_at_, PartialBoard::Form::sum));
 }
 
-double PartialExchange::copy_carried(void* into) const {
-  const auto carried = board_.carried();
-  const board::Term term{.values = carried->values, .weight = carried->factor};
-  board::weighted_sum(type_, elements_, {&term, 1}, 1, into);
-  return carried->weight;
-}
-
 void PartialExchange::deposit_nothing(Then then) {
   begin_deposit(0, then);
   // Arriving may use the slot that was handed out for writing.
@@ -331,7 +324,7 @@ std::uint64_t PartialExchange::await() {
     if (board_.event().read() == news) inspect(now);
   }
   set_waiting(false);
-  agent_.note_wait(/*in_vain=*/false);
+  roster_.note_wait(/*in_vain=*/false);
   awaited_round_ = next;
   waited_ = Duration(now - began);
   return deliver();
@@ -439,7 +432,7 @@ std::string PartialExchange::blame(std::uint64_t round) const {
 }
 
 void PartialExchange::give_up(std::uint64_t round, Duration waited) {
-  agent_.note_wait(/*in_vain=*/true);
+  roster_.note_wait(/*in_vain=*/true);
   const double seconds = std::chrono::duration<double>(waited).count();
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.number()) + " waited " + std::to_string(seconds) +

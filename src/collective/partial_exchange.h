@@ -45,9 +45,9 @@ class PartialExchange {
   void deposit_nothing(Then then);
   /// Deposits a sum that another run had carried.
   void restore(const void* sum, std::size_t elements, double weight);
-  std::optional<board::PartialBoard::Carried> carried() const { return board_.carried(); }
+  std::optional<double> copy_carried(void* into) const { return board_.copy_carried(into); }
   /// Returns the weight of what is carried.
-  double copy_carried(void* into) const;
+  void keep_deposits() { board_.keep_deposits(); }
   bool ready();
   /// Waits for a round this rank has not seen; returns how many there are.
   std::uint64_t await();

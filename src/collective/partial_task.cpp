@@ -194,7 +194,7 @@ Time PartialTask::work(Time now) {
     begin();
   }
   if (gathering_ != nullptr && gathering_->done()) gathering_.reset();
-  if (!opened_ && !divisor_unknown()) open(divisor());
+  if (!opened_ && !divisor_unknown()) open(reserve());
   if (opened_) advance_pieces(now);
   if (gathering_ == nullptr && all_begun() && !under_way_) conclude(now);
   return now;
@@ -202,7 +202,7 @@ Time PartialTask::work(Time now) {
 
 bool PartialTask::divisor_unknown() const {
   return gathering_ != nullptr &&
-         (shape_.scale == Scale::contributors || shape_.scale == Scale::weight);
+         (shape_.scale == Scale::contributors || shape_.scale == Scale::weight || divides_first());
 }
 
 void PartialTask::begin() {
@@ -260,6 +260,15 @@ double PartialTask::divisor() const {
   return result > 0 ? result : 1;
 }
 
+double PartialTask::reserve() const {
+  if (!divides_first()) return 1;
+  double most = 1;
+  for (int machine = 0; machine < means_.place.machines(); ++machine) {
+    most = std::max(most, line(machine).weight);
+  }
+  return std::exp2(std::ceil(std::log2(most)));
+}
+
 void PartialTask::open(double divisor) {
   opened_ = true;
   direct_ = {};
@@ -292,7 +301,7 @@ void PartialTask::advance_pieces(Time now) {
                 .result = static_cast<std::byte*>(board_.result()) + begun_ * size,
                 .elements = end - begun_,
                 .type = shape_.type,
-                .scale = divides_first() ? 1 : 1 / divisor(),
+                .scale = reserve() / divisor(),
                 .spare = direct_.spare},
                0);
     under_way_ = true;

@@ -60,9 +60,13 @@ class PartialTask final : public Agent::Task {
   double divisor() const;
   /// Whether what the machines say of the round is needed for it, and not there yet.
   bool divisor_unknown() const;
-  /// Whether each machine divides its own sum: sixteen bits of this kind may not hold one that is
-  /// not divided. Otherwise the sum of all is, as on one board.
-  bool divides_first() const { return shape_.type == DataType::float16; }
+  /// Whether each machine divides its own sum by a power of two: sixteen bits of this kind may not
+  /// hold it otherwise. The sum of all is then divided by the rest, and by all of it as on one
+  /// board where no machine has more than one rank.
+  bool divides_first() const {
+    return shape_.type == DataType::float16 && shape_.scale != Scale::none;
+  }
+  double reserve() const;
   std::size_t piece_of(std::size_t ranks_of_a_machine) const;
   bool all_begun() const { return begun_ == shape_.elements; }
   Line line(int machine) const;

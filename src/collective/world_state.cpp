@@ -57,7 +57,7 @@ WorldState::~WorldState() {
   if (agency_ != nullptr) agency_->call();
   agent_.reset();  // It may yet lose a machine.
   const bool lost =
-      agency_ != nullptr && (agency_->failed() || agency_->waited_in_vain(roster_.rank()));
+      roster_.waited_in_vain(roster_.rank()) || (agency_ != nullptr && agency_->failed());
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
@@ -127,7 +127,7 @@ void WorldState::agree_across(const board::Proposal& mine, const Order& order) {
   board::Lookout lookout(*host_, roster_.oversubscribed());
   for (;;) {
     const std::uint64_t news = agency_->agreements().read();
-    if (agency_->agreed() >= number) return agent.note_wait(/*in_vain=*/false);
+    if (agency_->agreed() >= number) return roster_.note_wait(/*in_vain=*/false);
     if (const board::Agency::Dispute* dispute = agency_->dispute(number)) {
       const int other = dispute->words[0] == mine ? 1 : 0;
       disagree(mine.data(), dispute->ranks[other], dispute->words[other].data());
@@ -136,7 +136,7 @@ void WorldState::agree_across(const board::Proposal& mine, const Order& order) {
     const board::Time now = host_->now();
     if (now >= deadline) {
       roster_.leave_on_the_table();
-      agent.note_wait(/*in_vain=*/true);
+      roster_.note_wait(/*in_vain=*/true);
       const std::string here = roster_.describe_awaited(number);
       throw Error(ErrorCode::timeout,
                   "rank " + std::to_string(roster_.number()) + " waited in vain for " +

@@ -135,8 +135,9 @@ std::filesystem::path find(Mpi mpi) {
   throw Error(ErrorCode::environment,
               "the plug-in for " + std::string(title(mpi)) + ", " + file_name(mpi) +
                   ", is not in any of " + looked_at,
-              "Name the folder that has it in " + std::string(kPluginsVariable) + ", or install " +
-                  package(mpi) + " and build Syncopate again");
+              "Name the folder that has it in " + std::string(kPluginsVariable) +
+                  ": lib/syncopate below where Syncopate was installed or built. If it is not " +
+                  "there, install " + package(mpi) + " and build Syncopate again");
 }
 
 PluginFunction load(Mpi mpi, const std::filesystem::path& path) {

@@ -13,6 +13,7 @@ Averaging::Averaging(const Training& training, std::size_t extra)
       gradient_(training.learner.size()),
       gathered_(training.notes + extra) {
   notes_.resize(training.notes);
+  rounds_.keep_deposits();  // They are the model, which is to survive a failure.
   float* place = rounds_.slot();
   learner_.read_weights({place, learner_.size()});
   learner_.keep_weights_at(place);

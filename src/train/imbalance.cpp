@@ -66,7 +66,7 @@ class Reader {
 constexpr int kMostRanks = std::numeric_limits<int>::max();
 
 Imbalance::Random read_random(const Reader& reader, std::string_view text) {
-  const auto [ranks, delay] = reader.split(text, "x", "random:KxMS, such as random:1x20ms");
+  const auto [ranks, delay] = reader.split(text, "x", "random:KxTIME, such as random:1x20ms");
   return {.ranks = reader.within(ranks, 1, kMostRanks, "a number of ranks",
                                  "a whole number from 1 to the number of ranks"),
           .delay = reader.time(delay)};
@@ -174,7 +174,7 @@ Imbalance Imbalance::parse(std::string_view text) {
     if (name == "trace") return {read_trace(rest)};
   }
   refuse(in_quotes(text) + " is not an imbalance",
-         "Use none, random:KxMS, shift:MIN..MAX, persistent:RANK*FACTOR, lognormal:MEDIAN,SIGMA "
+         "Use none, random:KxTIME, shift:MIN..MAX, persistent:RANK*FACTOR, lognormal:MEDIAN,SIGMA "
          "or trace:FILE");
 }
 

@@ -88,5 +88,29 @@ TEST(MachineBoard, WhatIsSpareIsNotReadByARankThatAddsToIt) {
   EXPECT_GT(spare, 2);
 }
 
+TEST(MachineBoard, WhatARankKeepsIsNotSpare) {
+  const PartialShape shape{.elements = 4, .ranks = 1, .world_ranks = 2, .window = 8};
+  const auto seats = zeroed(Roster::bytes(1));
+  Roster::prepare(seats.get(), std::vector<int>{0}, 2);
+  const auto host = make_thread_host();
+  Roster roster(seats.get(), 0, *host);
+  roster.join({.pid = 100, .started = 7});
+  const auto memory = zeroed(shape.bytes());
+  MachineBoard agent(memory.get(), shape, roster, *host);
+  PartialBoard rank(memory.get(), shape, roster, *host);
+  const auto spare_in = [&](RoundNumber round, int deposits) {
+    for (int i = 0; i < deposits; ++i) rank.deposit(rank.writable_slot(), 1, round - 1, 0);
+    MachineBoard::Share share;
+    agent.take(round, share);
+    const bool spare = agent.only_share(round).spare;
+    agent.publish(round, {.header = {.round = round}, .contributors = {0}, .reporters = {0}});
+    return spare;
+  };
+  EXPECT_TRUE(spare_in(1, 1));
+  rank.keep_deposits();
+  EXPECT_FALSE(spare_in(2, 1));
+  EXPECT_FALSE(spare_in(3, 2)) << "after it has added to one";
+}
+
 }  // namespace
 }  // namespace syncopate::board

@@ -208,6 +208,14 @@ void rank_stopped(const Stage& stage) {
   stage.world.barrier();
 }
 
+/// On one machine: the job ends although the rank stays stopped.
+void rank_stays_stopped(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
+  stage.world.barrier();
+  if (stage.rank() == kVictim) stage.strike(SIGSTOP);
+  expect_error(ErrorCode::timeout, {"rank 4", "stopped"}, 20s, [&] { rounds.exchange(kOne); });
+}
+
 /// The machine of an agent that was killed is lost, and everybody hears of it.
 void agent_killed(const Stage& stage) {
   PartialAllreduce<float> rounds(stage.world, kElements, options(first()));
@@ -324,6 +332,7 @@ const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
     {"member-killed", member_killed},
     {"awaited-member-killed", awaited_member_killed},
     {"rank-stopped", rank_stopped},
+    {"rank-stays-stopped", rank_stays_stopped},
     {"agent-killed", agent_killed},
     {"agent-stopped", agent_stopped},
     {"agent-stopped-for-a-while", agent_stopped_for_a_while},

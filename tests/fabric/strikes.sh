@@ -20,7 +20,7 @@ ln -s "$program" "$folder/strikes"
 SYNCOPATE_TEST_LOG=$folder/log
 SYNCOPATE_TEST_JOB=syncopate-test-$$
 SYNCOPATE_PLUGINS=$(dirname "$program")/../lib/syncopate
-SYNCOPATE_TIMEOUT=3 SYNCOPATE_SPLIT=2,1
+SYNCOPATE_TIMEOUT=3 SYNCOPATE_SPLIT=${SYNCOPATE_SPLIT-2,1}
 export SYNCOPATE_TEST_LOG SYNCOPATE_TEST_JOB SYNCOPATE_PLUGINS SYNCOPATE_TIMEOUT SYNCOPATE_SPLIT
 begin=$(date +%s)
 timeout -k 5 "$seconds" "$@" -n 5 "$folder/strikes" "$scenario"

@@ -59,14 +59,14 @@ TEST(Imbalance, IsReadAsItIsWritten) {
 TEST(Imbalance, ThatDoesNotExistIsRefusedWithTheFormsThatDo) {
   for (const std::string text : {"", "None", "none:", "random", "rnd:1x20ms", " none"}) {
     expect_refused(text, "\"" + text +
-                             "\" is not an imbalance. Use none, random:KxMS, shift:MIN..MAX, "
+                             "\" is not an imbalance. Use none, random:KxTIME, shift:MIN..MAX, "
                              "persistent:RANK*FACTOR, lognormal:MEDIAN,SIGMA or trace:FILE.");
   }
 }
 
 TEST(Imbalance, WithAPartMissingIsRefusedWithAnExample) {
   expect_refused("random:20ms",
-                 "The imbalance \"random:20ms\" lacks a \"x\". Write it as random:KxMS, such as "
+                 "The imbalance \"random:20ms\" lacks a \"x\". Write it as random:KxTIME, such as "
                  "random:1x20ms.");
   expect_refused("shift:40ms",
                  "The imbalance \"shift:40ms\" lacks a \"..\". Write it as shift:MIN..MAX, such "

@@ -100,7 +100,9 @@ class Tax {
   nlohmann::json measure() {
     sweeps_ = computation_.sweeps_in(work_.seconds * 1e6);
     step_ = std::max(1L, sweeps_ / kFewestSteps);
-    compute_while(Others::rounds);  // Finds the step.
+    finding_ = true;
+    compute_while(Others::rounds);
+    finding_ = false;
     rounds_ = 0;
     rounds_us_ = 0;
     steps_ = full_ = 0;
@@ -169,7 +171,7 @@ class Tax {
       rounds_ += rounds;
       ++steps_;
       if (rounds >= kWindow) ++full_;
-      if (rounds >= kWindow / 2) step_ = std::max(shortest, step_ / 2);
+      if (finding_ && rounds >= kWindow / 2) step_ = std::max(shortest, step_ / 2);
     }
     if (exchange != nullptr) rounds_us_ += microseconds_since(begin);
     threads_ = std::max(threads_, threads_of_this_process());
@@ -195,6 +197,7 @@ class Tax {
   TaxWork work_;
   Computation computation_;
   long sweeps_ = 0;
+  bool finding_ = false;    // … the step, before anything is measured
   long step_ = 0;           // sweeps that rank 0 makes without looking up
   std::size_t rounds_ = 0;  // that rank 0 saw
   double rounds_us_ = 0;    // in which they were run

@@ -25,7 +25,8 @@ constexpr const char* kHowCompareWorks = R"(Example:
   syncopate compare --workload fashion --strategies sync,eager-majority,wagma:4:10 -n 8 \
                     --imbalance shift:5..40ms --pace off --repeat 3
 
-All strategies meet the same samples in the same weather: seeds depend on the repetition alone.
+All strategies meet the same samples and the same delays (--imbalance): seeds depend on the
+repetition alone.
 
 time       of training, without evaluating and saving; speed-up against sync
 accuracy   at the end; ± half of what lies between the best and the worst run

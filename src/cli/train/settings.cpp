@@ -79,7 +79,7 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
   option("--schedule", typed.schedule, "NAME",
          "Of the learning rate: constant, or cosine over the whole run, by samples")
       ->group("Training");
-  option("--seed", typed.seed, "N", "Of weights, order of samples, draws and weather; 1")
+  option("--seed", typed.seed, "N", "Of weights, order of samples, draws and imbalance; 1")
       ->group("Training");
   option("--device", typed.device, "NAME", "cpu, cuda, or mixed: rank 0 on the GPU, others not")
       ->group("Training");
@@ -89,8 +89,8 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
          "samples:N, epochs:X, rounds:N, seconds:S, accuracy:X or loss:X")
       ->group("Training");
   option("--imbalance", typed.imbalance, "FORM",
-         "none, random:KxMS, shift:MIN..MAX, persistent:RANK*FACTOR, lognormal:MEDIAN,SIGMA or "
-         "trace:FILE")
+         "none, random:KxTIME, shift:MIN..MAX, persistent:RANK*FACTOR, lognormal:MEDIAN,SIGMA or "
+         "trace:FILE; times such as 20ms")
       ->group("Unequal ranks");
   option("--pace", typed.pace, "TIME",
          "A step lasts at least this long per unit of work (sample, frame), by sleeping the rest, "
@@ -186,9 +186,10 @@ std::string describe(const train::Config& config, const Crew& crew) {
       to_string(config.until), config.imbalance);
   if (config.pace_ms > 0) {
     text += fmt::format(
-        "\nEach {} takes at least {} ms of a step: the rest is slept, so that {} ranks on {} cores "
+        "\nEach {} takes at least {} ms of a step: the rest is slept, so that {} {} on {} cores "
         "take the time they would take on devices of their own (--pace).",
-        workload.unit, config.pace_ms, config.ranks, crew.cores());
+        workload.unit, config.pace_ms, config.ranks, config.ranks == 1 ? "rank" : "ranks",
+        crew.cores());
   }
   return text;
 }
