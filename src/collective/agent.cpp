@@ -229,9 +229,9 @@ bool Agent::crowded(Time now, int threads) const {
 
 void Agent::take(const Order& order, bool agreed) {
   if (order.kind == Order::Kind::nothing) return;
-  // If some rank had no room for its region, the others had, and count it.
+  // Ranks that have no room for a region count it too.
   const std::uint64_t offset = regions_.next(region_bytes(order, roster_));
-  if (agreed) orders_.push_back({order, offset});
+  if (agreed && !order.refused) orders_.push_back({order, offset});
 }
 
 std::unique_ptr<Agent::Task> Agent::make(const Ordered& ordered, Means means) {

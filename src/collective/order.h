@@ -21,6 +21,7 @@ struct Order {
     group,
   };
   Kind kind = Kind::nothing;
+  bool refused = false;  ///< Nobody had room for it: its place stays empty, without a task.
   DataType type = DataType::float32;
   std::uint64_t elements = 0;
   PartialOptions partial{};

@@ -175,7 +175,9 @@ std::shared_ptr<Region> WorldState::make_region(const std::string& description, 
   // before, after a timeout, as its places are others.
   const std::string place = "place " + std::to_string(regions_.count()) + " for a " + description;
   try {
-    agree((failure ? "missing " : "") + place, order);
+    Order placed = order;
+    placed.refused = failure.has_value();
+    agree((failure ? "missing " : "") + place, placed);
   } catch (const Error&) {
     if (failure) throw *failure;
     throw;

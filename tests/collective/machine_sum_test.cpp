@@ -2,6 +2,7 @@
 // parts and by the fabric's own reduction, and over more machines than go by parts.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -114,6 +115,18 @@ TEST(SumsOverMachines, LoseNothingOfWhatIsAddedMeanwhile) {
     rounds.finish(follow);
     EXPECT_EQ(total, std::vector<double>(3, 4.0 * kSteps));
   });
+}
+
+TEST(SumsOverMachines, ThatNobodyHasRoomForHoldNobodyUp) {
+  const auto begin = std::chrono::steady_clock::now();
+  on_threads(machines_of_one(2), [](World& world) {
+    EXPECT_THROW(PartialAllreduce<float>(world, std::size_t{1} << 40), Error);
+    PartialAllreduce<float> rounds(world, 5000, {.trigger = all(), .scale = Scale::none});
+    std::fill_n(rounds.slot(), 5000, 1.0F);
+    EXPECT_EQ(rounds.exchange().front().sum()[4999], 2.0F);
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60))
+      << "less than the timeout, for which an agent waits that has something left to do";
 }
 
 TEST(SumsOverMachines, GoesOverMoreThanGoByParts) {
