@@ -382,6 +382,7 @@ void Agent::note_awaited(Time now) {
   awaited_at_ = now;
   RankSet awaited(place_.ranks());
   for (const auto& [number, charge] : tasks_) {
+    if (!charge.task->urgent()) continue;  // Nobody waits there, whoever is not there.
     for (const int rank : charge.task->awaited().list()) awaited.insert(rank);
   }
   // A machine that does not answer cannot say which of its ranks are missing.

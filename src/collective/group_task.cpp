@@ -59,11 +59,15 @@ GroupTask::Round& GroupTask::round_of(const Key& key, int member) {
   Round& round = found->second;
   if (!fresh) return round;
   for (const int number : plan_.members_at(key.first, member)) {
-    ++round.size;
     if (seat_of_[number] >= 0) round.members.push_back(seat_of_[number]);
     round.machines.push_back(means_.place.machine_of[number]);
   }
   std::sort(round.machines.begin(), round.machines.end());
+  int members = 0;
+  for (std::size_t i = 0; i < round.machines.size(); ++i) {
+    members = i > 0 && round.machines[i] == round.machines[i - 1] ? members + 1 : 1;
+    round.most = std::max(round.most, members);
+  }
   round.machines.erase(std::unique(round.machines.begin(), round.machines.end()),
                        round.machines.end());
   round.here.resize(round.machines.size());
@@ -153,7 +157,7 @@ void GroupTask::begin(const Key& key, Round& round) {
   Head head{.staleness = share.staleness, .contributors = share.contributors};
   round.stage.resize(bytes_);
   board::weighted_sum(shape_.type, shape_.elements, share.terms,
-                      1 / reserve_of(shape_.type, round.size), round.stage.data());
+                      1 / reserve_of(shape_.type, round.most), round.stage.data());
   fabric::Packer packer;
   packer.put(Kind::head)
       .put(key.first)
@@ -178,7 +182,7 @@ std::byte* GroupTask::result_of(Round& round) const {
 void GroupTask::sum_up(const Key& key, Round& round) {
   std::size_t contributors = 0;
   for (const auto& [machine, head] : round.heads) contributors += head.contributors.size();
-  const double scale = reserve_of(shape_.type, round.size) /
+  const double scale = reserve_of(shape_.type, round.most) /
                        static_cast<double>(std::max<std::size_t>(contributors, 1));
   round.sum.emplace(*means_.channel, round.machines, means_.place.machine);
   round.sum->begin({.mine = round.stage.data(),

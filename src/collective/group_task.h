@@ -50,7 +50,7 @@ class GroupTask final : public Agent::Task {
   struct Round {
     std::vector<int> machines;  ///< In increasing order.
     std::vector<int> members;   ///< Of this machine, counted within it.
-    int size = 0;               ///< All members.
+    int most = 0;               ///< How many of its members a machine has at most.
     bool begun = false;         ///< What this machine brings is chosen, and the others were told.
     Agent::Time wanted_at = board::kNever;  ///< When a member of this machine first came.
     std::vector<bool> here;                 ///< Machines whose members have all come.

@@ -12,7 +12,7 @@ namespace syncopate::detail {
 using board::Time;
 
 double reserve_of(DataType type, int members) {
-  return size_of(type) < sizeof(float) ? std::exp2(std::ceil(std::log2(members))) : 1;
+  return type == DataType::float16 ? std::exp2(std::ceil(std::log2(members))) : 1;
 }
 
 GroupTogether::GroupTogether(Agent::Means& means, const board::GroupShape& shape,
@@ -28,7 +28,8 @@ GroupTogether::GroupTogether(Agent::Means& means, const board::GroupShape& shape
   std::iota(everybody_.begin(), everybody_.end(), 0);
   std::vector<int> ranks(means_.place.machines());
   for (const int machine : means_.place.machine_of) ++ranks[machine];
-  line_bytes_ = sizeof(Line) + *std::max_element(ranks.begin(), ranks.end()) * sizeof(int);
+  largest_ = *std::max_element(ranks.begin(), ranks.end());
+  line_bytes_ = sizeof(Line) + largest_ * sizeof(int);
   mine_.resize(line_bytes_);
   lines_.resize(line_bytes_ * means_.place.machines());
 }
@@ -94,13 +95,13 @@ void GroupTogether::sum_up() {
   step_ = step;
   stage_.resize(shape_.elements * size_of(shape_.type));
   board::weighted_sum(shape_.type, shape_.elements, share_.terms,
-                      1 / reserve_of(shape_.type, shape_.world_ranks), stage_.data());
+                      1 / reserve_of(shape_.type, largest_), stage_.data());
   if (buffer_ < 0) unread_.resize(stage_.size());
   sum_.begin({.mine = stage_.data(),
               .result = buffer_ >= 0 ? board_.values(buffer_) : unread_.data(),
               .elements = shape_.elements,
               .type = shape_.type,
-              .scale = reserve_of(shape_.type, shape_.world_ranks) / std::max(contributors, 1)},
+              .scale = reserve_of(shape_.type, largest_) / std::max(contributors, 1)},
              kTogetherTag);
   phase_ = Phase::summing;
 }

@@ -16,8 +16,9 @@ namespace syncopate::detail {
 /// What machines send each other for it has this tag and the next one.
 inline constexpr int kTogetherTag = 0;
 
-/// What sums of `members` weights are divided by on their way: sixteen bits may not hold them.
-/// A power of two, so that nothing is lost by it.
+/// What a machine divides its sum of up to `members` weights by before it goes on its way: float16
+/// may not hold it. A power of two, and no more than one machine needs, as small numbers lose bits
+/// by it.
 double reserve_of(DataType type, int members);
 
 class GroupTogether {
@@ -65,6 +66,7 @@ class GroupTogether {
   std::uint64_t every_;
   std::uint64_t step_;
   std::vector<int> everybody_;  ///< Of this machine.
+  int largest_ = 0;             ///< How many ranks a machine has at most.
   std::size_t line_bytes_;
   std::vector<std::byte> mine_;
   std::vector<std::byte> lines_;

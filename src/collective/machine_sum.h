@@ -1,5 +1,6 @@
 // The sum over all machines, by the better of two ways: by parts, or by the fabric's own reduction
-// where messages would be too small or too many.
+// where messages would be too small or too many. Types of sixteen bits are added up in float32 and
+// rounded once: for that they go by the second way with thirty-two.
 #pragma once
 
 #include <optional>
@@ -26,6 +27,7 @@ class MachineSum {
   MachineSumVectors vectors_;
   std::unique_ptr<fabric::Operation> reduction_;
   std::vector<std::byte> sum_;  ///< Where it is to be scaled.
+  std::vector<float> wide_;     ///< Values of sixteen bits, and their sum.
 };
 
 }  // namespace syncopate::detail

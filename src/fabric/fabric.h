@@ -27,7 +27,7 @@ class Operation {
 
 /// What becomes of the values of two machines that meet.
 enum class Combine : std::uint8_t {
-  sum,   ///< Sixteen-bit types are added in float32 and rounded again.
+  sum,
   bits,  ///< Bitwise or: exact whatever the bytes mean.
 };
 
@@ -39,7 +39,8 @@ class Channel {
 
   /// `all` gets `bytes` bytes of every machine, in the order of machines.
   virtual std::unique_ptr<Operation> gather(const void* mine, std::size_t bytes, void* all) = 0;
-  /// `result` gets the same bits on every machine. It may be `mine`.
+  /// `result` gets the same bits on every machine. It may be `mine`. Not for types of sixteen bits,
+  /// which would have to be rounded wherever two machines meet.
   virtual std::unique_ptr<Operation> reduce(const void* mine, void* result, std::size_t elements,
                                             DataType type, Combine combine) = 0;
 

@@ -70,11 +70,13 @@ TEST(SumsOverMachines, IsDividedWithoutPartsToo) {
 /// The mean of equal values is that value, however large or small.
 void expect_mean(std::vector<World> worlds, Scale scale, double weight, float value, float within) {
   on_threads(std::move(worlds), [&](World& world) {
-    PartialAllreduce<float16> rounds(world, 5000, {.trigger = all(), .scale = scale});
-    std::fill_n(rounds.slot(), 5000, float16(value));
-    const auto round = rounds.exchange(weight).front();
-    for (const float16 mean : round.mean()) {
-      ASSERT_NEAR(float(mean), float(float16(value)), within * value);
+    for (const std::size_t elements : {5000, 100}) {  // By parts, and not.
+      PartialAllreduce<float16> rounds(world, elements, {.trigger = all(), .scale = scale});
+      std::fill_n(rounds.slot(), elements, float16(value));
+      const auto round = rounds.exchange(weight).front();
+      for (const float16 mean : round.mean()) {
+        ASSERT_NEAR(float(mean), float(float16(value)), within * value);
+      }
     }
   });
 }
@@ -90,6 +92,25 @@ TEST(SumsOverMachines, OfFloat16NeitherOverflowNorVanish) {
     }
   }
   expect_mean(of_three(), Scale::weight, 300, 60000.F, 2e-3F);
+}
+
+TEST(SumsOverMachines, OfWeightsInFloat16KeepSmallOnes) {
+  for (const int every : {1, 2}) {  // Everyone together, and groups.
+    on_threads(machines_of_one(5), [&](World& world) {
+      for (const float value : {1.79e-7F, 1.013e-6F, 1.00017e-4F, 60000.F}) {
+        for (const std::size_t elements : {8000, 50}) {
+          GroupAverage<float16> average(world, std::vector<float16>(elements, float16(value)),
+                                        {.group_size = 3, .synchronise_every = every});
+          const GroupReceipt receipt = average.average();
+          for (std::size_t e = 0; e < elements; ++e) {
+            ASSERT_EQ(float(average.weights()[e]), float(float16(value)))
+                << "the mean of " << receipt.members.size() << " equal weights";
+          }
+          average.leave();
+        }
+      }
+    });
+  }
 }
 
 /// With a trigger that leaves ranks behind, so that deposits are added to while machines take them.

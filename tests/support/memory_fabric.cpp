@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 
 #include "board/kernel.h"
 #include "board/roster.h"
@@ -86,6 +87,7 @@ class MemoryChannel final : public Channel {
   }
   std::unique_ptr<Operation> reduce(const void* mine, void* result, std::size_t elements,
                                     DataType type, Combine how) override {
+    if (size_of(type) < sizeof(float)) throw std::logic_error("not for types of sixteen bits");
     return meet(copy_of(mine, elements * size_of(type)),
                 [=](std::vector<Bytes>& brought) { combine(brought, type, how, result); });
   }
