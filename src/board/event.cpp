@@ -24,11 +24,12 @@ inline void relax() {
 Lookout::Lookout(Host& host, bool oversubscribed)
     : host_(host), eagerness_(host.eagerness(oversubscribed)), patience_(eagerness_.look) {}
 
-Time Lookout::wait(Event& event, std::uint64_t seen, Time until) {
+Time Lookout::wait(Event& event, std::uint64_t seen, Time until, const Watched& watched) {
   const Time began = host_.now();
-  const Looked looked = look(event, seen, began, std::min(until, began + patience_.count()));
+  const Looked looked =
+      look(event, seen, watched, began, std::min(until, began + patience_.count()));
   if (looked.news) return looked.at;
-  event.sleep(host_, seen, until);
+  event.sleep(host_, seen, until, watched);
   const Time now = host_.now();
   // Would a longer look have spared the sleep? Sleeping and waking alone take a while.
   const bool brief = now - began < 2 * eagerness_.look.count();
@@ -36,12 +37,13 @@ Time Lookout::wait(Event& event, std::uint64_t seen, Time until) {
   return now;
 }
 
-Lookout::Looked Lookout::look(const Event& event, std::uint64_t seen, Time began, Time end) const {
+Lookout::Looked Lookout::look(const Event& event, std::uint64_t seen, const Watched& watched,
+                              Time began, Time end) const {
   for (Time now = began;; now = host_.now()) {
     if (now >= end) return {.news = false, .at = now};
     const bool alone = now - began < eagerness_.alone.count();
     for (int turn = 0; turn < (alone ? kLooksPerGlance : 1); ++turn) {
-      if (event.read() != seen) return {.news = true, .at = now};
+      if (event.read() != seen || watched.changed()) return {.news = true, .at = now};
       relax();
     }
     // Whom we wait for may be on this very core.

@@ -13,6 +13,14 @@
 
 namespace syncopate::board {
 
+/// A word that changes without an announcement, which somebody who waits for an event watches, too.
+struct Watched {
+  const Shared<std::uint64_t>* word = nullptr;
+  std::uint64_t seen = 0;
+
+  bool changed() const { return word != nullptr && word->load() != seen; }
+};
+
 class Event {
  public:
   /// To be read before looking at the state that the event is about.
@@ -48,11 +56,18 @@ class Event {
     if ((word & kAsleep) != 0) host.wake(futex(), count);
   }
 
+  /// After a change of a word that others watch: tells those who sleep.
+  void rouse(Host& host) {
+    if ((word_.load() & kAsleep) != 0) signal(host);
+  }
+
   /// Sleeps until there is news after `seen`, or until `until`. May return early.
-  void sleep(Host& host, std::uint64_t seen, Time until) {
+  void sleep(Host& host, std::uint64_t seen, Time until, const Watched& watched = {}) {
     std::uint64_t word = word_.load();
     while ((word & ~kAsleep) == seen) {
       if ((word & kAsleep) != 0 || word_.replace(word, word | kAsleep)) {
+        // Looked at after the bit is set: whoever changes the word from here on sees the bit.
+        if (watched.changed()) return;
         host.park(futex(), static_cast<std::uint32_t>(seen | kAsleep), until);
         return;
       }
@@ -80,14 +95,15 @@ class Lookout {
 
   /// Returns when there is news after `seen`, or at `until`. May return early. Returns the time
   /// of its last glance at the clock, less than a microsecond ago.
-  Time wait(Event& event, std::uint64_t seen, Time until);
+  Time wait(Event& event, std::uint64_t seen, Time until, const Watched& watched = {});
 
  private:
   struct Looked {
     bool news;
     Time at;
   };
-  Looked look(const Event& event, std::uint64_t seen, Time began, Time end) const;
+  Looked look(const Event& event, std::uint64_t seen, const Watched& watched, Time began,
+              Time end) const;
 
   Host& host_;
   Eagerness eagerness_;

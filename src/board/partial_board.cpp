@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "board/layout.h"
 #include "board/prefetch.h"
@@ -10,12 +9,9 @@
 namespace syncopate::board {
 namespace {
 
-constexpr int kNoSlot = -1;
-constexpr int kNoBuffer = -1;
 constexpr std::size_t kLine = 64;
 /// From here on it pays to look up exactly which result was freed last, to reuse its memory.
 constexpr std::size_t kWorthReusing = 16 << 10;
-
 }  // namespace
 
 struct PartialBoard::Parts {
@@ -43,7 +39,9 @@ struct PartialBoard::Parts {
 
 std::size_t PartialShape::bytes() const {
   const PartialBoard::Parts parts(*this);
-  return Reduction::extend(parts.layout, world_ranks, buffers(), parts.chunking, type).size();
+  return Reduction::extend(parts.layout, world_ranks, buffers() + (settles() ? ranks : 0),
+                           parts.chunking, type)
+      .size();
 }
 
 std::size_t PartialShape::smallest_bytes() const {
@@ -68,8 +66,10 @@ PartialBoard::PartialBoard(std::byte* memory, const PartialShape& shape, const P
       slots_(memory + parts.slots),
       slot_bytes_(parts.slot_bytes),
       values_offset_(parts.values_offset),
-      reduction_(memory, parts.layout, shape.buffers(), parts.chunking, shape.type, roster),
+      reduction_(memory, parts.layout, shape.buffers() + (shape.settles() ? shape.ranks : 0),
+                 parts.chunking, shape.type, roster),
       known_(shape.ring()),
+      gathered_(shape.ranks),
       contributors_((shape.ranks + 63) / 64),
       reporters_((shape.ranks + 63) / 64) {
   terms_.reserve(shape.ranks);
@@ -86,174 +86,6 @@ void PartialBoard::begin_after(RoundNumber last) {
 
 std::byte* PartialBoard::slot_head(int rank, int slot) const {
   return slots_ + (std::size_t(rank) * kSlots + slot) * slot_bytes_;
-}
-
-int PartialBoard::free_slot(const DecideWord& word, int avoid) const {
-  // A taken slot is read until its round is published.
-  const bool taken_is_free = word.taken != 0 && published() >= word.decided;
-  // The slot used last is the one in the caches.
-  if (taken_is_free && word.taken - 1 != avoid && word.taken != word.deposit) return word.taken - 1;
-  for (int slot = 0; slot < kSlots; ++slot) {
-    if (slot == avoid || slot == word.deposit - 1) continue;
-    if (slot == word.taken - 1 && !taken_is_free) continue;
-    return slot;
-  }
-  return kNoSlot;
-}
-
-void PartialBoard::fetch_ahead() const {
-  prefetch_to_write(&words_[roster_.rank()]);
-  for (const Term& term : terms_) {
-    const auto* values = static_cast<const std::byte*>(term.values);
-    prefetch_to_read(values - values_offset_);
-    prefetch_to_read(values);
-  }
-}
-
-int PartialBoard::writable_slot() const {
-  return free_slot(DecideWord::unpack(words_[roster_.rank()].load()), kNoSlot);
-}
-
-bool PartialBoard::too_old(RoundNumber base, RoundNumber taken_in) const {
-  return taken_in - 1 - base >= shape_.younger_than;
-}
-
-double PartialBoard::factor(const Note& note) const {
-  const double weight = note.weight.peek();
-  if (note.values.peek() != Note::Values::merged) return weight;
-  // Sixteen bits may not hold a weighted sum; divided by a power of two they do, with no loss.
-  const bool narrow = size_of(shape_.type) == sizeof(bfloat16);
-  return narrow && weight > 1 ? std::exp2(std::ceil(std::log2(weight))) : 1;
-}
-
-template <typename Read>
-bool PartialBoard::read_deposits(std::uint64_t value, const Read& read) const {
-  const int me = roster_.rank();
-  // An agent may write over what it has taken, unless it finds this mark afterwards. So the last
-  // look at the word comes after the mark.
-  lines_[me].reading.store(1);
-  const bool untaken = words_[me].load() == value;
-  if (untaken) read();
-  lines_[me].reading.store(keeps_deposits_ ? 1 : 0);
-  return untaken;
-}
-
-void PartialBoard::keep_deposits() {
-  keeps_deposits_ = true;
-  lines_[roster_.rank()].reading.store(1);
-}
-
-void PartialBoard::merge(int older, int fresh, int into) {
-  step(Step::merge);
-  const int me = roster_.rank();
-  const Note& old_note = note(me, older);
-  const Note& new_note = note(me, fresh);
-  Note& merged = note(me, into);
-  const std::array<Term, 2> terms = {
-      Term{.values = slot_values(me, older), .weight = factor(old_note)},
-      Term{.values = slot_values(me, fresh), .weight = factor(new_note)},
-  };
-  const double weight = old_note.weight.peek() + new_note.weight.peek();
-  merged.weight.note(weight);
-  merged.values.note(Note::Values::merged);
-  weighted_sum(shape_.type, shape_.elements, terms, 1 / factor(merged), slot_values(me, into));
-  merged.base.note(std::min(old_note.base.peek(), new_note.base.peek()));
-  merged.arrived.note(new_note.arrived.peek());
-  merged.dropped.note(old_note.dropped.peek() + new_note.dropped.peek());
-}
-
-void PartialBoard::expect_taken(const DecideWord& put) {
-  expected_word_ =
-      DecideWord{.decided = put.decided + 1, .taken = put.deposit, .deposit = 0}.pack();
-}
-
-PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now,
-                                        Form form) {
-  const int me = roster_.rank();
-  Note& fresh = note(me, slot);
-  fresh.weight.note(weight);
-  fresh.base.note(base);
-  fresh.arrived.note(now);
-  fresh.values.note(form == Form::sum ? Note::Values::merged : Note::Values::plain);
-  // Our own last change tells what is there, and the swap tells if not: reading the word first
-  // would fetch its line twice. A policy that may drop without a swap has to read.
-  const bool keeps_all = shape_.younger_than == LatePolicy::forever;
-  std::uint64_t value = keeps_all ? expected_word_ : words_[me].load();
-  for (;;) {
-    const auto word = DecideWord::unpack(value);
-    // The next decision about this rank takes whatever lies here: its round is known.
-    if (!keeps_all && too_old(base, word.decided + 1)) {
-      ++dropped_;
-      ++unreported_;
-      return Put::dropped;
-    }
-    fresh.dropped.note(unreported_);
-    int put = slot;
-    if (const int older = word.deposit - 1; older != kNoSlot) {
-      // What lies here stays here until the sum can take its place, so that a rank that dies
-      // in between takes nothing with it.
-      if (note(me, older).has_values()) {
-        put = free_slot(word, slot);
-        if (!read_deposits(value, [&] { merge(older, slot, put); })) {
-          value = words_[me].load();
-          continue;
-        }
-      } else {
-        fresh.dropped.note(unreported_ + note(me, older).dropped.peek());
-      }
-    }
-    step(Step::deposit);
-    DecideWord desired = word;
-    desired.deposit = put + 1;
-    if (words_[me].replace(value, desired.pack())) {
-      unreported_ = 0;
-      expect_taken(desired);
-      return word.deposit == 0 ? Put::arrived : Put::added;
-    }
-  }
-}
-
-PartialBoard::Put PartialBoard::arrive(RoundNumber base, Time now) {
-  const int me = roster_.rank();
-  std::uint64_t value = words_[me].load();
-  for (;;) {
-    const auto word = DecideWord::unpack(value);
-    if (word.deposit != 0) return Put::added;
-    const int slot = free_slot(word, kNoSlot);
-    Note& empty = note(me, slot);
-    empty.base.note(base);
-    empty.arrived.note(now);
-    empty.dropped.note(unreported_);
-    empty.values.note(Note::Values::none);
-    step(Step::deposit);
-    DecideWord desired = word;
-    desired.deposit = slot + 1;
-    if (words_[me].replace(value, desired.pack())) {
-      unreported_ = 0;
-      expect_taken(desired);
-      return Put::arrived;
-    }
-  }
-}
-
-std::optional<double> PartialBoard::copy_carried(void* into) const {
-  const int me = roster_.rank();
-  const std::uint64_t value = words_[me].load();
-  const int slot = DecideWord::unpack(value).deposit - 1;
-  if (slot == kNoSlot || !note(me, slot).has_values()) return std::nullopt;
-  const double weight = note(me, slot).weight.peek();
-  const bool read = read_deposits(value, [&] {
-    const Term term{.values = slot_values(me, slot), .weight = factor(note(me, slot))};
-    weighted_sum(shape_.type, shape_.elements, {&term, 1}, 1, into);
-  });
-  if (!read || words_[me].load() != value) return std::nullopt;
-  return weight;
-}
-
-std::uint64_t PartialBoard::unreported() const {
-  const int me = roster_.rank();
-  const int slot = DecideWord::unpack(words_[me].load()).deposit - 1;
-  return unreported_ + (slot == kNoSlot ? 0 : note(me, slot).dropped.peek());
 }
 
 bool PartialBoard::completes_attendance() {
@@ -276,7 +108,7 @@ AttemptWord PartialBoard::entry_of(RoundNumber round) const {
 
 int PartialBoard::buffer_of(RoundNumber round) const {
   const AttemptWord entry = entry_of(round);
-  return entry.round == round && round > 0 ? entry.buffer : kNoBuffer;
+  return entry.round == round && round > 0 && entry.buffer != kSettled ? entry.buffer : kNoBuffer;
 }
 
 bool PartialBoard::release_through(RoundNumber round) {
@@ -320,7 +152,7 @@ bool PartialBoard::anybody_waits(RoundNumber round) const {
 }
 
 RoundNumber PartialBoard::slowest() {
-  RoundNumber minimum = published();
+  RoundNumber minimum = std::max(published(), settled_);
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (standing(rank) == Standing::left || !roster_.expected(rank)) continue;
     minimum = std::min(minimum, lines_[rank].seen.load());
@@ -352,7 +184,10 @@ int PartialBoard::free_buffer(RoundNumber published_round, int avoid) {
     if (const int buffer = buffer_of(round); buffer != kNoBuffer) take(buffer);
   }
   // The one freed last is the one in the caches, and keeps the memory in use small.
-  if (const int buffer = buffer_of(slowest_); buffer != kNoBuffer && usable(buffer)) return buffer;
+  if (const int buffer = buffer_of(slowest_);
+      buffer != kNoBuffer && buffer < shape_.buffers() && usable(buffer)) {
+    return buffer;
+  }
   for (int buffer = 0; buffer < shape_.buffers(); ++buffer) {
     if (usable(buffer)) return buffer;
   }
@@ -425,24 +260,23 @@ bool PartialBoard::decide(RoundNumber round) {
   return true;
 }
 
-bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) {
+void PartialBoard::gather(RoundNumber round, bool last, ResultHeader& header) {
   terms_.clear();
   std::fill(contributors_.begin(), contributors_.end(), 0);
   std::fill(reporters_.begin(), reporters_.end(), 0);
-  header = {.round = attempt.round, .last = attempt.last};
+  header = {.round = round, .last = last};
   Time newest = 0;
   for (int rank = 0; rank < shape_.ranks; ++rank) {
-    const auto word = DecideWord::unpack(words_[rank].load());
-    if (word.decided != attempt.round) return false;
+    const int slot = gathered_[rank];
     const std::uint64_t bit = std::uint64_t{1} << (rank % 64);
     const auto report = [&](std::uint64_t dropped) {
       header.dropped += dropped;
       if (dropped > 0) reporters_[rank / 64] |= bit;
     };
     // When the last round runs every rank has said its last word.
-    if (attempt.last) report(lines_[rank].dropped.peek());
-    if (word.taken == 0) continue;
-    const Note& deposit = note(rank, word.taken - 1);
+    if (last) report(lines_[rank].dropped.peek());
+    if (slot == kNoSlot) continue;
+    const Note& deposit = note(rank, slot);
     report(deposit.dropped.peek());
     if (deposit.arrived.peek() >= newest) {
       newest = deposit.arrived.peek();
@@ -451,20 +285,33 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
     if (!deposit.has_values()) continue;
     contributors_[rank / 64] |= bit;
     header.weight += deposit.weight.peek();
-    header.staleness = std::max(header.staleness, attempt.round - 1 - deposit.base.peek());
-    terms_.push_back({.values = slot_values(rank, word.taken - 1), .weight = factor(deposit)});
+    header.staleness = std::max(header.staleness, round - 1 - deposit.base.peek());
+    terms_.push_back({.values = slot_values(rank, slot), .weight = factor(deposit)});
   }
+}
+
+double PartialBoard::scale(const ResultHeader& header) const {
   double divisor = 1;
   if (shape_.scale == Scale::ranks) divisor = shape_.ranks;
   if (shape_.scale == Scale::contributors) divisor = static_cast<double>(terms_.size());
   if (shape_.scale == Scale::weight) divisor = header.weight;
   if (shape_.across()) divisor = control_->divisor.load();
+  return divisor > 0 ? 1 / divisor : 1;
+}
+
+bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) {
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const auto word = DecideWord::unpack(words_[rank].load());
+    if (word.decided != attempt.round) return false;
+    gathered_[rank] = word.taken - 1;
+  }
+  gather(attempt.round, attempt.last, header);
   job = {.tag = attempt.round,
          .buffer = attempt.buffer,
          .attempt = &control_->attempt,
          .attempt_value = attempt.pack(),
          .terms = terms_,
-         .scale = divisor > 0 ? 1 / divisor : 1,
+         .scale = scale(header),
          .header = &header,
          .contributors = contributors_,
          .reporters = reporters_};
@@ -474,13 +321,18 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
 Reduction::Outcome PartialBoard::help() {
   const AttemptWord now = attempt();
   if (now.round <= published()) return Reduction::Outcome::over;
-  if (buffer_of(now.round) != kNoBuffer) {
+  if (AttemptWord::unpack(ring_[now.round % shape_.ring()].load()).round == now.round) {
     advance(now.round);
+    return Reduction::Outcome::complete;
+  }
+  const bool decided = decide(now.round);
+  if (now.buffer == kSettled) {
+    publish(now);  // Even if the ranks have settled further rounds since, and decided on them.
     return Reduction::Outcome::complete;
   }
   Job job;
   ResultHeader header;
-  if (!decide(now.round) || !collect(now, job, header)) return Reduction::Outcome::over;
+  if (!decided || !collect(now, job, header)) return Reduction::Outcome::over;
   const Reduction::Outcome outcome = reduction_.help(job);
   if (outcome == Reduction::Outcome::complete && !shape_.across()) publish(now);
   return outcome;

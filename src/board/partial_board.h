@@ -34,6 +34,7 @@ struct PartialShape {
   int window = 8;
   Scale scale = Scale::ranks;
   std::uint64_t younger_than = LatePolicy::forever;
+  bool waits_for_all = false;  ///< A round has a deposit of every rank that still makes any.
 
   std::size_t bytes() const;
   /// Bytes that are touched when no rank is ever late.
@@ -46,6 +47,8 @@ struct PartialShape {
   /// alone (MachineBoard), the others for results.
   int stages() const { return across() ? 1 + ranks : 0; }
   int ring() const { return window + 2; }
+  /// Whether rounds can be settled by the ranks themselves: see PartialBoard::settle().
+  bool settles() const;
 };
 
 /// How a rank takes part in the rounds of one collective.
@@ -83,7 +86,9 @@ class PartialBoard {
     values,  // count `weight` times
     sum,     // of values times their weights, which are `weight` together
   };
-  Put deposit(int slot, double weight, RoundNumber base, Time now, Form form = Form::values);
+  /// `firm`: this rank waits for the round after `base`, and deposits nothing more before that.
+  Put deposit(int slot, double weight, RoundNumber base, Time now, Form form = Form::values,
+              bool firm = false);
   /// Arrives without values.
   Put arrive(RoundNumber base, Time now);
   /// Copies what this rank has on the board and no round has taken, as a sum, and returns what it
@@ -105,6 +110,7 @@ class PartialBoard {
   /// Whether that round is the last one.
   bool is_last(RoundNumber round) const { return entry_of(round).last; }
   const Reduction& results() const { return reduction_; }
+  const PartialShape& shape() const { return shape_; }
   RoundNumber seen() const { return lines_[roster_.rank()].seen.peek(); }
   RoundNumber seen(int rank) const { return lines_[rank].seen.load(); }
   /// Returns whether somebody had waited for a release.
@@ -112,8 +118,47 @@ class PartialBoard {
   /// The same, and says that this rank waits for `next`: one store orders both.
   bool release_through_and_wait(RoundNumber round, RoundNumber next);
 
+  // Settling. Two ranks that wait for each other with few bytes need nobody to start a round, or
+  // publish it: once both have made firm deposits it is known what the round holds, and each reads
+  // the other's deposit and sums up for itself. A rank writes into its word with its next deposit
+  // that the round has taken the last. Where a round needs more (one of the two is gone, or does
+  // not wait) it runs as any other, after catch_up().
+  /// Whether a deposit of this rank for `round` in `slot` may be firm.
+  bool may_be_firm(int slot, RoundNumber round) const;
+  /// For a rank with a firm deposit: whether the other has one for `round`, too.
+  bool met(RoundNumber round) const { return firm(other(), round).load() == round; }
+  bool settle_if_met(RoundNumber round) {
+    if (!met(round)) return false;
+    settle(round);
+    return true;
+  }
+  /// Sums `round` up for this rank alone. The result stays until the next one is settled.
+  void settle(RoundNumber round);
+  bool settled(RoundNumber round) const { return round == settled_; }
+  /// Says that the deposit is not firm. If the two have met all the same, the other may have
+  /// settled.
+  void loosen(RoundNumber round) { firm(roster_.rank(), round).store(0); }
+  /// Lets everybody know that the rounds which this rank has settled are over.
+  void catch_up();
+  /// When this rank's firm deposit was made, for receipts of a round that is not settled.
+  void note_arrival(RoundNumber round, Time now) {
+    note(roster_.rank(), firm_slot(round)).arrived.note(now);
+  }
+  /// What changes when the other makes its firm deposit.
+  Watched others_firm(RoundNumber round) const {
+    const Shared<RoundNumber>& word = firm(other(), round);
+    return {.word = &word, .seen = word.load()};
+  }
+
+  /// Whether the other is here, or need not be waited for.
+  bool others_here() const { return has_deposit(other()) || !counts(other()); }
+
   // Who is here.
-  bool has_deposit(int rank) const { return DecideWord::unpack(words_[rank].load()).deposit != 0; }
+  /// What a round has taken that this rank has settled is no longer there.
+  bool has_deposit(int rank) const {
+    const auto word = DecideWord::unpack(words_[rank].load());
+    return word.deposit != 0 && word.decided >= settled_;
+  }
   /// To be called once after each arrival if everybody is waited for: whether ours completes the
   /// round. Costs one counter, so that a rank which is not the last can leave the board alone.
   bool completes_attendance();
@@ -188,7 +233,8 @@ class PartialBoard {
       plain,   // count `weight` times in the sum
       merged,  // are a weighted sum already (of 16-bit types: part of one, see factor())
     };
-    Shared<double> weight;  ///< What the deposit adds to the total weight.
+    Shared<RoundNumber> firm;  ///< The round that it is sure to be in, if it is firm.
+    Shared<double> weight;     ///< What the deposit adds to the total weight.
     Shared<RoundNumber> base;
     Shared<Time> arrived;
     Shared<Values> values;
@@ -197,6 +243,11 @@ class PartialBoard {
     bool has_values() const { return values.peek() != Values::none; }
   };
   struct Parts;  ///< Where everything lies.
+  static constexpr int kNoSlot = -1;
+  static constexpr int kNoBuffer = -1;
+  /// Stands for the buffer of a round that was settled: each rank has a result of its own. (No
+  /// world of two has so many buffers.)
+  static constexpr int kSettled = kMostBuffers - 1;
   friend struct PartialShape;
 
   PartialBoard(std::byte* memory, const PartialShape& shape, const Parts& parts, Roster& roster,
@@ -206,6 +257,15 @@ class PartialBoard {
   void* slot_values(int rank, int slot) const { return slot_head(rank, slot) + values_offset_; }
   void prefetch_deposits() const;
   int free_slot(const DecideWord& word, int avoid) const;
+  /// Our word as it would be if all that we settled were written down.
+  DecideWord own_word(std::uint64_t value) const;
+  int other() const { return 1 - roster_.rank(); }
+  /// Firm deposits lie in two slots in turn, so that the other knows where to look.
+  static int firm_slot(RoundNumber round) { return static_cast<int>(round % 2); }
+  Shared<RoundNumber>& firm(int rank, RoundNumber round) const {
+    return note(rank, firm_slot(round)).firm;
+  }
+  int own_buffer() const { return shape_.buffers() + roster_.rank(); }
   void expect_taken(const DecideWord& put);
   /// How often the values of a deposit count in the sum.
   double factor(const Note& note) const;
@@ -222,6 +282,9 @@ class PartialBoard {
   int free_buffer(RoundNumber published_round, int avoid);
   int free_stage(int avoid) const;
   bool decide(RoundNumber round);
+  /// Lists what the slots in `gathered_` bring to `round`, and what is to be said of it.
+  void gather(RoundNumber round, bool last, ResultHeader& header);
+  double scale(const ResultHeader& header) const;
   bool collect(AttemptWord attempt, Job& job, ResultHeader& header);
   void publish(AttemptWord attempt);
   void advance(RoundNumber round);
@@ -247,7 +310,10 @@ class PartialBoard {
   std::uint64_t expected_word_ = 0;  ///< What our word will be once a round has taken the deposit.
   /// Ring entries this rank has read: what is published does not change.
   mutable std::vector<AttemptWord> known_;
-  RoundNumber slowest_ = 0;  ///< A bound from below on what every rank has seen.
+  RoundNumber settled_ = 0;    ///< The last round that this rank has settled.
+  bool just_settled_ = false;  ///< … and it has deposited nothing since.
+  RoundNumber slowest_ = 0;    ///< A bound from below on what every rank has seen.
+  std::vector<int> gathered_;  ///< By rank: the slot that a round takes, or kNoSlot.
   std::vector<Term> terms_;
   std::vector<std::uint64_t> contributors_;
   std::vector<std::uint64_t> reporters_;

@@ -43,7 +43,8 @@ board::PartialShape PartialExchange::shape(std::size_t elements, DataType type, 
           .world_ranks = ranks,
           .window = options.window,
           .scale = options.scale,
-          .younger_than = options.late.younger_than};
+          .younger_than = options.late.younger_than,
+          .waits_for_all = options.trigger.kind == Trigger::Kind::all};
 }
 
 PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
@@ -63,7 +64,8 @@ PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const
       helpers_(helpers_to_wake(roster, board_.results().chunking().count)),
       delivered_(board_.seen()),
       process_(getpid()),
-      computing_since_(host.now()) {}
+      computing_since_(host.now()),
+      settles_(board_.shape().settles()) {}
 
 PartialExchange::~PartialExchange() {
   if (closed_ || getpid() != process_) return;
@@ -84,6 +86,10 @@ void* PartialExchange::writable_slot() {
 }
 
 void PartialExchange::release_through(std::uint64_t round) {
+  if (!board_.settled(round)) let_go(round);  // Nobody waits for results of our own.
+}
+
+void PartialExchange::let_go(std::uint64_t round) {
   if (board_.release_through(round)) agent_.call();
 }
 
@@ -92,7 +98,7 @@ void PartialExchange::set_waiting(bool waiting) {
   board_.set_waiting(waiting ? delivered_ + 1 : 0);
 }
 
-void PartialExchange::begin_deposit(double weight, Then then) {
+void PartialExchange::check_deposit(double weight) const {
   check_open();
   agent_.check();
   if (stopped_) {
@@ -102,8 +108,12 @@ void PartialExchange::begin_deposit(double weight, Then then) {
     throw Error(ErrorCode::invalid_argument, "the weight of a deposit is " + std::to_string(weight),
                 "Give a finite number that is not negative");
   }
+}
+
+void PartialExchange::begin_deposit(Then then, bool firm) {
   if (last_in_a_row_ >= kLikelyLastAgain) board_.fetch_ahead();
-  arrived_at_ = host_.now();
+  firm_ = firm;
+  if (!firm) arrived_at_ = host_.now();
   if (options_.grace.share > 0) {
     step_times_.add(Duration(arrived_at_ - computing_since_));
     board_.note_step_time(step_times_.typical());
@@ -111,7 +121,7 @@ void PartialExchange::begin_deposit(double weight, Then then) {
   // The rounds handed out before are no longer read. That this rank waits is said before the
   // deposit, so that one look at the others after it is enough: whoever comes later sees that
   // somebody waits. A rank that is late will not wait.
-  const bool waits = then == Then::wait && board_.published() == delivered_;
+  const bool waits = then == Then::wait && board_.published() <= delivered_;
   const bool unblocked = waits ? board_.release_through_and_wait(delivered_, delivered_ + 1)
                                : board_.release_through(delivered_);
   waiting_ = waiting_ || waits;
@@ -123,17 +133,26 @@ void PartialExchange::end_deposit(Then then, PartialBoard::Put put) {
   writing_ = -1;
   if (agent_) return then == Then::wait ? agent_.call_and_wait() : agent_.call();
   came_last_ = true;
+  if (firm_ && board_.met(delivered_ + 1)) return board_.event().rouse(host_);
+  if (firm_) {
+    // The clock is read only now: where the other is there already nobody needs to know.
+    arrived_at_ = host_.now();
+    board_.note_arrival(delivered_ + 1, arrived_at_);
+  }
   if (options_.trigger.kind == Trigger::Kind::all && put == PartialBoard::Put::arrived) {
-    came_last_ = board_.completes_attendance();
+    came_last_ = settles_ ? board_.others_here() : board_.completes_attendance();
     last_in_a_row_ = came_last_ ? last_in_a_row_ + 1 : 0;
   }
   if (then == Then::go_on) offer();
 }
 
 void PartialExchange::deposit_slot(double weight, Then then) {
-  begin_deposit(weight, then);
-  if (writing_ < 0) writing_ = board_.writable_slot();
-  end_deposit(then, board_.deposit(writing_, weight, delivered_, arrived_at_));
+  check_deposit(weight);
+  writable_slot();
+  const bool firm = then == Then::wait && board_.may_be_firm(writing_, delivered_ + 1);
+  begin_deposit(then, firm);
+  end_deposit(then, board_.deposit(writing_, weight, delivered_, arrived_at_,
+                                   PartialBoard::Form::values, firm));
 }
 
 void PartialExchange::deposit(const void* values, std::size_t elements, double weight, Then then) {
@@ -145,15 +164,17 @@ void PartialExchange::deposit(const void* values, std::size_t elements, double w
 
 void PartialExchange::restore(const void* sum, std::size_t elements, double weight) {
   check_buffer("to restore", sum, elements, elements_);
+  check_deposit(weight);
   void* slot = writable_slot();
   if (elements > 0) std::memcpy(slot, sum, elements * size_of(type_));
-  begin_deposit(weight, Then::go_on);
+  begin_deposit(Then::go_on);
   end_deposit(Then::go_on,
               board_.deposit(writing_, weight, delivered_, arrived_at_, PartialBoard::Form::sum));
 }
 
 void PartialExchange::deposit_nothing(Then then) {
-  begin_deposit(0, then);
+  check_deposit(0);
+  begin_deposit(then);
   // Arriving may use the slot that was handed out for writing.
   end_deposit(then, board_.arrive(delivered_, arrived_at_));
 }
@@ -226,11 +247,13 @@ Time PartialExchange::progress(Time now) {
   if (agent_) return help_agent(now);
   AttemptWord attempt = board_.attempt();
   if (attempt.round <= published) {
-    const Outlook next = outlook(published + 1, now);
+    // (Not `published + 1`: this rank may have settled rounds that nobody has published.)
+    const Outlook next = outlook(delivered_ + 1, now);
     if (!next.start) return next.again_at;
-    if (board_.start(published + 1, next.last)) {
+    board_.catch_up();
+    if (board_.start(delivered_ + 1, next.last)) {
       if (helpers_ > 0) board_.signal_helpers(helpers_);
-    } else if (board_.attempt().round <= published) {
+    } else if (board_.attempt().round <= delivered_) {
       board_.set_blocked();
       return now + kShortly;
     }
@@ -255,12 +278,13 @@ Time PartialExchange::overcome_stall(AttemptWord attempt, Time now) {
 
 void PartialExchange::offer() {
   if (agent_) return agent_.call();
-  const std::uint64_t published = board_.published();
-  if (board_.attempt().round > published) return;
-  const Outlook next = outlook(published + 1, host_.now());
-  if (!board_.anybody_waits(published + 1)) return;
+  const std::uint64_t over = std::max(board_.published(), delivered_);
+  if (board_.attempt().round > over) return;
+  const Outlook next = outlook(over + 1, host_.now());
+  if (!board_.anybody_waits(over + 1)) return;
   if (next.start) {
-    board_.start(published + 1, next.last);
+    board_.catch_up();
+    board_.start(over + 1, next.last);
     board_.signal();
   } else if (next.again_at != kNever) {
     board_.signal();  // Those who wait must now watch the end of the grace.
@@ -281,7 +305,7 @@ bool PartialExchange::ready() {
 
 std::uint64_t PartialExchange::await() {
   check_open();
-  release_through(delivered_);
+  let_go(delivered_);
   const std::uint64_t next = delivered_ + 1;
   if (board_.published() >= next) {
     if (waiting_) set_waiting(false);
@@ -299,6 +323,8 @@ std::uint64_t PartialExchange::await() {
   for (;;) {
     const std::uint64_t news = board_.event().read();
     if (board_.published() >= next) break;
+    const board::Watched watched = firm_ ? board_.others_firm(next) : board::Watched{};
+    if (firm_ && board_.settle_if_met(next)) break;
     // After the news: a round that starts from here on changes them.
     look = look || news != news_before_deposit_;
     // (Soon, as a rank that is stopped between its deposit and the counter may be the last.)
@@ -306,6 +332,9 @@ std::uint64_t PartialExchange::await() {
     look = true;
     if (board_.published() >= next) break;
     if (now >= deadline) {
+      if (firm_) board_.loosen(next);
+      if (firm_ && board_.settle_if_met(next)) break;
+      firm_ = false;
       set_waiting(false);
       give_up(next, Duration(now - began));
     }
@@ -320,7 +349,7 @@ std::uint64_t PartialExchange::await() {
     }
     const Time until = std::min({again_at, deadline, now + kInspectionEvery});
     agent_.attend(board_.event(), news, until);
-    now = lookout_.wait(board_.event(), news, until);
+    now = lookout_.wait(board_.event(), news, until, watched);
     if (board_.event().read() == news) inspect(now);
   }
   set_waiting(false);
@@ -342,7 +371,10 @@ void PartialExchange::inspect(Time now) {
 
 std::uint64_t PartialExchange::deliver() {
   const std::uint64_t first = delivered_ + 1;
-  delivered_ = board_.published();
+  delivered_ = std::max(board_.published(), first);
+  // (Another's word for it that a round was settled comes without a result.)
+  if (settles_ && board_.buffer_of(first) < 0) board_.settle(first);
+  firm_ = false;
   if (options_.grace.share > 0) computing_since_ = host_.now();
   if (board_.is_last(delivered_)) {
     finished_ = true;
@@ -385,7 +417,7 @@ Receipt PartialExchange::receipt(std::uint64_t round) const {
 
 void PartialExchange::stop() {
   check_open();
-  release_through(delivered_);
+  let_go(delivered_);
   if (stopped_) return;
   stopped_ = true;
   board_.set_standing(Standing::finishing);
@@ -394,7 +426,7 @@ void PartialExchange::stop() {
 
 void PartialExchange::leave() {
   check_open();
-  release_through(delivered_);
+  let_go(delivered_);
   closed_ = true;
   board_.set_standing(Standing::left);
   agent_.call();

@@ -57,6 +57,8 @@ class PartialExchange {
   /// No more deposits from this rank.
   void stop();
   bool finished() const { return finished_; }
+  /// Whether the deposit that this rank waits with stays as it is: see PartialBoard::settle().
+  bool firm() const { return firm_; }
   void leave();
 
   std::uint64_t seen() const { return board_.seen(); }
@@ -77,7 +79,9 @@ class PartialExchange {
   };
 
   void check_open() const;
-  void begin_deposit(double weight, Then then);
+  void let_go(std::uint64_t round);
+  void check_deposit(double weight) const;
+  void begin_deposit(Then then, bool firm = false);
   void end_deposit(Then then, board::PartialBoard::Put put);
   void offer();
   void set_waiting(bool waiting);
@@ -113,6 +117,8 @@ class PartialExchange {
   board::Time computing_since_ = 0;
   board::Time arrived_at_ = 0;  ///< Of the last deposit.
   std::uint64_t news_before_deposit_ = 0;
+  bool settles_;           ///< Whether rounds can be settled: see PartialBoard::settle().
+  bool firm_ = false;      ///< Whether the last deposit is firm.
   bool came_last_ = true;  ///< As far as the last deposit could tell.
   int last_in_a_row_ = 0;  ///< How often the last deposits completed the round.
   bool waiting_ = false;   ///< Whether the others know that this rank waits.

@@ -42,6 +42,8 @@ class Ledger {
   }
   const std::string& failure() const { return failure_; }
   std::uint64_t rounds() const { return rounds_.size(); }
+  /// Whether somebody has seen the result of `round`.
+  bool knows(std::uint64_t round) const { return result(round) != nullptr; }
 
  private:
   static constexpr std::size_t kMostElements = 7;

@@ -1,5 +1,6 @@
 #include "explorer/play.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "board/partial_board.h"
@@ -63,7 +64,9 @@ void Play::look(int rank, Step at) {
   if (attempt.pack() != attempt_) {
     ++attempts_;
     attempt_ = attempt.pack();
-    if (attempt.round != started_) check_start(attempt.round, attempt.last);
+    if (attempt.round != started_ && !settled(attempt.round)) {
+      check_start(attempt.round, attempt.last);
+    }
     started_ = attempt.round;
     if (trace_) {
       std::printf("          round %llu, buffer %d\n",
@@ -83,8 +86,16 @@ void Play::idle() {
   if (started_ > published_) {
     return ledger_.fail("everybody sleeps, and round " + std::to_string(started_) + " lies open");
   }
-  PartialBoard& board = exchanges_[0]->board();
-  const std::uint64_t round = published_ + 1;
+  // The rank that has settled most knows best what has not been taken yet.
+  const int leader = delivered_[1] > delivered_[0] ? 1 : 0;
+  PartialBoard& board = exchanges_[leader]->board();
+  for (int rank = 0; board.shape().settles() && rank < plan_->ranks; ++rank) {
+    if (exchanges_[rank]->firm() && exchanges_[rank]->board().met(delivered_[rank] + 1)) {
+      return ledger_.fail("everybody sleeps, and rank " + std::to_string(rank) + " could settle");
+    }
+  }
+  const std::uint64_t round =
+      board.shape().settles() ? std::max(published_, delivered_[leader]) + 1 : published_ + 1;
   round::Attendance here;
   bool somebody_waits = false;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
@@ -143,12 +154,22 @@ void Play::check_start(std::uint64_t round, bool last) {
 void Play::note_published(std::uint64_t round) {
   published_ = round;
   waited_ = waiting_;
-  const PartialBoard& board = exchanges_[0]->board();
+  if (!ledger_.knows(round)) note_result(0, round);
+}
+
+void Play::note_result(int rank, std::uint64_t round) {
+  const PartialBoard& board = exchanges_[rank]->board();
   const int buffer = board.buffer_of(round);
   if (buffer < 0) return ledger_.fail("no result of round " + std::to_string(round));
   const board::Reduction& results = board.results();
   ledger_.published(round, results.values(buffer), results.header(buffer),
                     results.contributors(buffer)[0], results.reporters(buffer)[0]);
+}
+
+bool Play::settled(std::uint64_t round) const {
+  if (!exchanges_[0]->board().shape().settles()) return false;
+  return ledger_.knows(round) || exchanges_[0]->board().settled(round) ||
+         exchanges_[1]->board().settled(round);
 }
 
 void Play::act(int rank) {
@@ -202,6 +223,7 @@ void Play::take(int rank) {
   for (std::uint64_t i = 0; i < rounds; ++i) {
     const std::uint64_t round = ++delivered_[rank];
     const void* values = exchange.values(round);
+    if (exchange.board().settled(round) && !ledger_.knows(round)) note_result(rank, round);
     ledger_.read(rank, round, values, exchange.receipt(round));
     stage_.machine().pause();  // Who still wrote to the result would write now.
     ledger_.read_again(rank, round, values);

@@ -28,6 +28,10 @@ class Play final : private Machine::Observer {
   void idle() override;
   void check_start(std::uint64_t round, bool last);
   void note_published(std::uint64_t round);
+  /// Shows the ledger a result as `rank` sees it.
+  void note_result(int rank, std::uint64_t round);
+  /// Whether ranks have settled the round before it was published, if it ever is.
+  bool settled(std::uint64_t round) const;
 
   void act(int rank);
   void put(int rank, const Action& action);
