@@ -62,8 +62,8 @@ void on_step(Step at) {
 /// Each deposit is a digit of its own in base 4, so that the sum over all rounds tells how often
 /// each was counted.
 void write_deposit(double* values, int rank, std::uint32_t number) {
-  for (int e = 0; e < FaultBook::kElements; ++e) {
-    values[e] = e % FaultBook::kRanks == rank ? std::ldexp(1.0, 2 * static_cast<int>(number)) : 0;
+  for (int e = 0; e < self.strike->elements; ++e) {
+    values[e] = e % self.strike->ranks == rank ? std::ldexp(1.0, 2 * static_cast<int>(number)) : 0;
   }
 }
 
@@ -73,7 +73,7 @@ void record(const Round<double>& round) {
   EXPECT_EQ(receipt.round, index + 1U) << "a round was skipped or came twice";
   ASSERT_LT(index, static_cast<std::uint32_t>(FaultBook::kRounds));
   FaultBook::Seen& seen = self.mine->seen[index];
-  std::memcpy(seen.values, round.sum().data(), sizeof seen.values);
+  std::memcpy(seen.values, round.sum().data(), round.sum().size_bytes());
   for (const int rank : receipt.contributors.list()) seen.contributors |= 1U << rank;
   seen.weight = receipt.weight;
   seen.staleness = receipt.staleness;
@@ -106,14 +106,13 @@ void exchange(PartialAllreduce<double>& rounds, int rank) {
 void live(const Strike& strike, FaultBook& book, int rank) {
   self = {.strike = &strike,
           .mine = &book.ranks[rank],
-          .target = Target(strike.blow, book.marks, rank, FaultBook::kRanks),
+          .target = Target(strike.blow, book.marks, rank, strike.ranks),
           .counting = !strike.finishing};
   board::step_hook = on_step;
   World world = World::from_environment();
   world.set_timeout(kTimeout);
   PartialAllreduce<double> rounds(
-      world, FaultBook::kElements,
-      {.trigger = strike.trigger, .scale = Scale::none, .window = kWindow});
+      world, strike.elements, {.trigger = strike.trigger, .scale = Scale::none, .window = kWindow});
   self.target.mine().in_world = true;
   for (self.step = 0; self.step < kSteps; ++self.step) {
     self.target.await_turn(self.step + 1);
@@ -129,8 +128,8 @@ void live(const Strike& strike, FaultBook& book, int rank) {
   self.target.mine().leaving = true;
 }
 
-void check_rounds(const FaultBook& book, int witness) {
-  for (int rank = 0; rank < FaultBook::kRanks; ++rank) {
+void check_rounds(const Strike& strike, const FaultBook& book, int witness) {
+  for (int rank = 0; rank < strike.ranks; ++rank) {
     ASSERT_LE(book.ranks[rank].rounds, book.ranks[witness].rounds) << "rank " << rank;
     for (std::uint32_t round = 0; round < book.ranks[rank].rounds; ++round) {
       EXPECT_EQ(std::memcmp(&book.ranks[rank].seen[round], &book.ranks[witness].seen[round],
@@ -143,20 +142,20 @@ void check_rounds(const FaultBook& book, int witness) {
     const FaultBook::Seen& seen = book.ranks[witness].seen[round];
     EXPECT_LE(seen.staleness, static_cast<std::uint64_t>(kWindow));
     EXPECT_EQ(seen.last, round + 1 == book.ranks[witness].rounds);
-    for (int e = 0; e < FaultBook::kElements; ++e) {
-      const int rank = e % FaultBook::kRanks;
+    for (int e = 0; e < strike.elements; ++e) {
+      const int rank = e % strike.ranks;
       EXPECT_EQ(seen.values[e], seen.values[rank]) << "round " << round + 1 << ", element " << e;
       EXPECT_EQ((seen.contributors >> rank & 1) != 0, seen.values[e] > 0) << "rank " << rank;
     }
   }
 }
 
-void check_conservation(const FaultBook& book, int witness) {
+void check_conservation(const Strike& strike, const FaultBook& book, int witness) {
   double weight = 0;
   for (std::uint32_t round = 0; round < book.ranks[witness].rounds; ++round) {
     weight += book.ranks[witness].seen[round].weight;
   }
-  for (int rank = 0; rank < FaultBook::kRanks; ++rank) {
+  for (int rank = 0; rank < strike.ranks; ++rank) {
     std::array<int, 32> counted{};
     for (std::uint32_t round = 0; round < book.ranks[witness].rounds; ++round) {
       auto sum = static_cast<std::uint64_t>(book.ranks[witness].seen[round].values[rank]);
@@ -176,26 +175,27 @@ void check_conservation(const FaultBook& book, int witness) {
 }  // namespace
 
 std::string to_string(const Strike& strike) {
-  return to_string(strike.blow) + (strike.finishing ? ", in finish()" : "") + ", trigger " +
-         to_string(strike.trigger) + (strike.twice ? ", depositing twice" : "");
+  return to_string(strike.blow) + ", " + std::to_string(strike.ranks) + " ranks" +
+         (strike.finishing ? ", in finish()" : "") + ", trigger " + to_string(strike.trigger) +
+         (strike.twice ? ", depositing twice" : "");
 }
 
 Struck survive(const Strike& strike) {
   SCOPED_TRACE(to_string(strike));
   Common<FaultBook> book;
-  const Battle battle{.ranks = FaultBook::kRanks,
+  const Battle battle{.ranks = strike.ranks,
                       .nobody_waits = strike.trigger.kind == Trigger::Kind::first,
                       .told = strike.told};
   const Struck result =
       run_through(battle, strike.blow, book->marks, [&](int rank) { live(strike, *book, rank); });
-  int witness = FaultBook::kRanks - 1;
+  int witness = strike.ranks - 1;
   while (book->marks.was_killed(witness)) --witness;
-  for (int rank = 0; rank < FaultBook::kRanks; ++rank) {
+  for (int rank = 0; rank < strike.ranks; ++rank) {
     if (book->marks.was_killed(rank)) continue;
     EXPECT_EQ(book->ranks[rank].rounds, book->ranks[witness].rounds) << "rank " << rank;
   }
-  check_rounds(*book, witness);
-  check_conservation(*book, witness);
+  check_rounds(strike, *book, witness);
+  check_conservation(strike, *book, witness);
   return result;
 }
 

@@ -14,6 +14,8 @@ namespace syncopate::testing {
 struct Strike {
   Blow blow;
   Trigger trigger;
+  int ranks = 3;           ///< Two of them settle rounds of two elements between themselves.
+  int elements = 7;        ///< Four chunks in the stepped library.
   bool twice = false;      ///< Every rank deposits twice per wait, so that deposits are merged.
   bool told = false;       ///< The launcher notes the death, as `syncopate run` does.
   bool finishing = false;  ///< Count steps from finish() on only.
@@ -23,12 +25,12 @@ std::string to_string(const Strike& strike);
 
 /// What the ranks tell the test, in memory that survives them.
 struct FaultBook {
-  static constexpr int kRanks = 3;
-  static constexpr int kElements = 7;  ///< Four chunks in the stepped library.
+  static constexpr int kMostRanks = 3;
+  static constexpr int kMostElements = 7;
   static constexpr int kRounds = 64;
 
   struct Seen {
-    double values[kElements];
+    double values[kMostElements];
     std::uint64_t contributors;
     double weight;
     std::uint64_t staleness;
@@ -41,7 +43,7 @@ struct FaultBook {
     Seen seen[kRounds];
   };
   Marks marks;
-  Rank ranks[kRanks];
+  Rank ranks[kMostRanks];
 };
 
 /// Runs one case and checks all that the survivors can know.

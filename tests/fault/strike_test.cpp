@@ -44,28 +44,42 @@ std::vector<int> occurrences(Step step, int signal) {
 
 using Case = std::tuple<int, const char*, Step>;
 
+/// Strikes at every occurrence of a step, with ranks and elements as in `strike`.
+void strike_at_every(Strike strike) {
+  int struck = 0;
+  int number = 0;
+  until_hit(struck, [&](Arrival arrival) {
+    for (const int occurrence : occurrences(strike.blow.step, strike.blow.signal)) {
+      strike.blow.occurrence = occurrence;
+      strike.blow.arrival = arrival;
+      strike.blow.victim = number % strike.ranks;
+      strike.told = number % 2 == 1;
+      ++number;
+      struck += survive(strike).struck ? 1 : 0;
+      if (::testing::Test::HasFailure()) return;
+    }
+  });
+  EXPECT_GT(struck, 0) << "no rank ever comes to this step: the case tests nothing";
+}
+
 class EveryStep : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EveryStep, TheOthersFinishWithTheRightSums) {
   const auto [signal, trigger, step] = GetParam();
-  int struck = 0;
-  int number = 0;
-  until_hit(struck, [&](Arrival arrival) {
-    for (const int occurrence : occurrences(step, signal)) {
-      const Strike strike{.blow = {.step = step,
-                                   .occurrence = occurrence,
-                                   .signal = signal,
-                                   .arrival = arrival,
-                                   .victim = number % FaultBook::kRanks},
-                          .trigger = Trigger::parse(trigger),
-                          .twice = step == Step::merge,
-                          .told = number % 2 == 1};
-      ++number;
-      struck += survive(strike).struck ? 1 : 0;
-      if (HasFailure()) return;
-    }
-  });
-  EXPECT_GT(struck, 0) << "no rank ever comes to this step: the case tests nothing";
+  strike_at_every({.blow = {.step = step, .signal = signal},
+                   .trigger = Trigger::parse(trigger),
+                   .twice = step == Step::merge});
+}
+
+/// Two ranks that settle their rounds; once one is struck, the other goes on alone.
+class OfTwo : public ::testing::TestWithParam<Case> {};
+
+TEST_P(OfTwo, TheOtherFinishesWithTheRightSums) {
+  const auto [signal, trigger, step] = GetParam();
+  strike_at_every({.blow = {.step = step, .signal = signal},
+                   .trigger = Trigger::parse(trigger),
+                   .ranks = 2,
+                   .elements = 2});
 }
 
 TEST_P(EveryStep, InFinish) {
@@ -112,6 +126,13 @@ INSTANTIATE_TEST_SUITE_P(, EveryStep,
                                             ::testing::Values("all", "first", "majority"),
                                             ::testing::ValuesIn(kSteps)),
                          name);
+
+INSTANTIATE_TEST_SUITE_P(
+    , OfTwo,
+    ::testing::Combine(::testing::Values(SIGKILL, SIGSTOP), ::testing::Values("all"),
+                       ::testing::Values(Step::read, Step::write, Step::replace, Step::deposit,
+                                         Step::wake, Step::park, Step::release)),
+    name);
 
 INSTANTIATE_TEST_SUITE_P(, Retry,
                          ::testing::Combine(::testing::Values(SIGKILL, SIGSTOP),
