@@ -179,16 +179,24 @@ nlohmann::json measure(Side& side, const Workload& work, std::size_t bytes) {
   return row;
 }
 
-/// Runs all sizes; rank 0 prints one line of JSON for each.
-template <typename Side>
-void run(Side& side, const Workload& work) {
+/// Runs all sizes; rank 0 hands a row for each to `take`.
+template <typename Side, typename Take>
+void run(Side& side, const Workload& work, const Take& take) {
   for (const std::size_t bytes : work.bytes) {
     nlohmann::json row = measure(side, work, bytes);
     if (side.rank() != 0) continue;
     row["library"] = side.library();
+    take(row);
+  }
+}
+
+/// The same; rank 0 prints a line of JSON for each.
+template <typename Side>
+void run(Side& side, const Workload& work) {
+  run(side, work, [](const nlohmann::json& row) {
     std::printf("%s\n", row.dump().c_str());
     std::fflush(stdout);
-  }
+  });
 }
 
 }  // namespace peers

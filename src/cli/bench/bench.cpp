@@ -56,10 +56,15 @@ int run(const Request& given) {
   if (request.work.operation == "group" && request.work.group_size == 0) {
     request.work.group_size = std::max(1, int(std::lround(std::sqrt(request.ranks))));
   }
+  if (!request.speaks) {
+    compare(entries(request), request.repetitions, request.timeout_seconds);
+    return 0;
+  }
   std::optional<JsonFile> file;
   if (!request.json_file.empty()) file.emplace(request.json_file);
   Setting setting = current_setting();
-  if (request.work.skew == peers::Skew::none) {
+  // (Where a launcher has started the ranks, their memory may be that of several machines.)
+  if (request.work.skew == peers::Skew::none && !request.ours.here) {
     setting.copy_bandwidth = copy_bandwidth(std::min(request.ranks, usable_cores()));
   }
   print_introduction(request, setting);
@@ -194,11 +199,10 @@ void add_bench(CLI::App& program, int& exit_code) {
   auto* command =
       program.add_subcommand("bench", "Measure the collectives, against MPI and Gloo if you like");
   command->require_subcommand(0, 1);
-  command->footer("'syncopate bench NAME --help' lists the options of each.");
+  command->footer(
+      "'syncopate bench NAME --help' lists the options of each. Under mpirun or srun allreduce,\n"
+      "partial and group measure the ranks that it has started.");
   command->callback([command] { refuse_without_benchmark(*command); });
-  command->preparse_callback([](std::size_t) {
-    refuse_under_launcher("syncopate bench", "start it once, with --fabric to use MPI");
-  });
   add_allreduce(*command, exit_code);
   add_skewed(*command,
              {.operation = "partial",

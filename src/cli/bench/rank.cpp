@@ -13,13 +13,33 @@ namespace syncopate::cli::bench {
 
 namespace {
 
-template <typename Side>
-void run(World world, const peers::Workload& work) {
+template <typename Side, typename... Take>
+void run(World world, const peers::Workload& work, const Take&... take) {
   Side side(std::move(world), work);
-  peers::run(side, work);
+  peers::run(side, work, take...);
+}
+
+/// Runs a benchmark of a collective; false if the operation is not one.
+template <typename... Take>
+bool run_collective(const World& world, const peers::Workload& work, const Take&... take) {
+  if (!runs_anywhere(work.operation)) return false;
+  if (work.operation == "allreduce") run<OurAllreduce>(world, work, take...);
+  if (work.operation == "partial") run<OurPartial>(world, work, take...);
+  if (work.operation == "group") run<OurGroup>(world, work, take...);
+  return true;
 }
 
 }  // namespace
+
+bool runs_anywhere(const std::string& operation) {
+  return operation == "allreduce" || operation == "partial" || operation == "group";
+}
+
+std::vector<nlohmann::json> measure_here(const World& world, const peers::Workload& work) {
+  std::vector<nlohmann::json> rows;
+  run_collective(world, work, [&](const nlohmann::json& row) { rows.push_back(row); });
+  return rows;
+}
 
 void run_rank(const std::string& work) {
   const auto json = nlohmann::json::parse(work);
@@ -32,9 +52,7 @@ void run_rank(const std::string& work) {
     return;
   }
   const auto load = json.get<peers::Workload>();
-  if (operation == "allreduce") return run<OurAllreduce>(std::move(world), load);
-  if (operation == "partial") return run<OurPartial>(std::move(world), load);
-  if (operation == "group") return run<OurGroup>(std::move(world), load);
+  if (run_collective(world, load)) return;
   if (operation == "activation") {
     OurActivation side(std::move(world), load);
     return peers::run_activation(side, load);

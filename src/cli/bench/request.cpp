@@ -6,6 +6,7 @@
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "collective/options.h"
+#include "fabric/launcher.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"
 #include "syncopate/policy.h"
@@ -100,6 +101,32 @@ peers::Workload workload(const Typed& typed, const Defaults& defaults, int ranks
   return work;
 }
 
+/// Ranks that mpirun or the like has started measure themselves, wherever they are.
+Request checked_under_launcher(const Typed& typed, const Defaults& defaults, Request request,
+                               const fabric::Launcher& launcher) {
+  const std::string started =
+      fmt::format("{} has started {} ranks", fabric::to_string(launcher.kind), launcher.ranks);
+  if (!typed.fabric.empty() || !typed.ranks_each.empty()) {
+    throw UsageError(fmt::format(
+        "--fabric and --ranks-each are for ranks that bench starts itself; {}", started));
+  }
+  if (!typed.against.empty() && typed.against != "none") {
+    throw UsageError(fmt::format("--against is for ranks that bench starts itself; {}", started));
+  }
+  if (!typed.ranks.empty() && request.ranks != launcher.ranks) {
+    throw UsageError(fmt::format("--ranks is {}, but {}", request.ranks, started));
+  }
+  if (!runs_anywhere(defaults.operation)) {
+    throw UsageError(
+        fmt::format("'syncopate bench {}' starts its ranks itself, but {}; start it once, with "
+                    "--fabric to use MPI",
+                    defaults.operation, started));
+  }
+  request.ours = our_side_here(launcher);
+  request.speaks = launcher.rank == 0;
+  return request;
+}
+
 }  // namespace
 
 void add_fabric_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
@@ -173,9 +200,11 @@ void add_skew_options(CLI::App& command, Typed& typed, const Defaults& defaults)
 
 Request checked(const Typed& typed, const Defaults& defaults) {
   const bool needs_two = defaults.operation != "allreduce";
+  auto launcher = fabric::launcher_from_environment();
+  if (launcher && launcher->ranks == 1) launcher.reset();
   Request request;
-  request.ranks =
-      number("--ranks", typed.ranks, needs_two ? 2 : 1, launch::kMostRanks, defaults.ranks);
+  request.ranks = number("--ranks", typed.ranks, needs_two ? 2 : 1, launch::kMostRanks,
+                         launcher ? launcher->ranks : defaults.ranks);
   request.work = workload(typed, defaults, request.ranks);
   request.triggers = checked_triggers(typed.triggers.empty() ? defaults.triggers : typed.triggers,
                                       defaults.operation, request.ranks);
@@ -183,6 +212,7 @@ Request checked(const Typed& typed, const Defaults& defaults) {
   request.timeout_seconds =
       typed.timeout.empty() ? kDefaultTimeout : seconds("--timeout", typed.timeout, kMostSeconds);
   request.json_file = typed.json;
+  if (launcher) return checked_under_launcher(typed, defaults, request, *launcher);
   request.fabric = typed.fabric.empty() ? defaults.fabric : typed.fabric;
   if (request.fabric.empty() && !typed.ranks_each.empty()) {
     throw UsageError("--ranks-each is for --fabric, which is not given");

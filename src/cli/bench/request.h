@@ -43,6 +43,7 @@ struct Request {
   std::string fabric;  ///< Empty: one board.
   int ranks_each = 1;  ///< With a fabric.
   std::string json_file;
+  bool speaks = true;  ///< Of ranks that a launcher has started, the first shows the results.
 };
 
 /// What is between boards, and how many ranks each has.

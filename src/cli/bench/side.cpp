@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <sstream>
 
+#include "cli/bench/rank.h"
 #include "launch/launcher.h"
+#include "syncopate/world.h"
 
 namespace syncopate::cli::bench {
 
@@ -71,8 +74,23 @@ Side our_side(int ranks, const std::string& command) {
           .processes = ranks};
 }
 
+Side our_side_here(const fabric::Launcher& launcher) {
+  Side side = {.name = "syncopate",
+               .note = fmt::format("{} ranks, started by {}", launcher.ranks,
+                                   fabric::to_string(launcher.kind)),
+               .command = {},
+               .environment = {}};
+  // Made with the first work, when everything has been checked.
+  side.here = [world = std::make_shared<std::optional<World>>()](const nlohmann::json& work) {
+    if (!*world) world->emplace(World::from_environment());
+    return measure_here(**world, work.get<peers::Workload>());
+  };
+  return side;
+}
+
 std::vector<nlohmann::json> run_side(const Side& side, const nlohmann::json& work,
                                      double timeout_seconds) {
+  if (side.here) return side.here(work);
   const Complaints complaints;
   launch::LaunchOptions options;
   options.ranks = side.processes;

@@ -2,10 +2,13 @@
 // started, and what came out.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "fabric/launcher.h"
 
 namespace syncopate::cli::bench {
 
@@ -15,6 +18,8 @@ struct Side {
   std::vector<std::string> command;  ///< The workload is added as the last argument.
   std::vector<std::pair<std::string, std::string>> environment;
   int processes = 1;  ///< How many the launcher starts; a peer starts its ranks itself.
+  /// Instead of a command: this process does the work, as one of the ranks that a launcher started.
+  std::function<std::vector<nlohmann::json>(const nlohmann::json& work)> here = nullptr;
 };
 
 /// The user ended the job; the exit code says how.
@@ -28,6 +33,9 @@ Side our_side(int ranks, const std::string& command);
 /// them. Throws UsageError if that is not there.
 Side our_side_across(int ranks, const std::string& command, const std::string& fabric,
                      int ranks_each);
+
+/// This process and the others that `launcher` has started.
+Side our_side_here(const fabric::Launcher& launcher);
 
 /// The names --against knows, besides "all" and "none".
 const std::vector<std::string>& peer_names();
