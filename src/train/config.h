@@ -40,9 +40,10 @@ struct Config {
   Until until;
   /// Samples of all ranks; 0: only at the end, -1: four times per epoch.
   std::int64_t evaluate_every = -1;
-  bool checkpoints = true;            ///< Save one at the end; and in between:
-  std::int64_t checkpoint_every = 0;  ///< Samples of all ranks; 0: not in between.
-  double target = 0;                  ///< Accuracy in per cent, or loss in a regression.
+  bool checkpoints = true;  ///< Save one at the end; and in between:
+  /// Samples of all ranks; 0: only at the end, -1: each epoch.
+  std::int64_t checkpoint_every = -1;
+  double target = 0;  ///< Accuracy in per cent, or loss in a regression.
   std::uint64_t seed = 1;
   std::string device = "cpu";  ///< cpu, cuda, or mixed: rank 0 on the GPU, the others not
   std::string data = "data";

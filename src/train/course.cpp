@@ -28,7 +28,9 @@ Course::Course(const Config& config, std::int64_t epoch)
     : until_(config.until),
       evaluate_every_(config.evaluate_every < 0 ? std::max<std::int64_t>(1, epoch / 4)
                                                 : config.evaluate_every),
-      save_every_(config.checkpoint_every),
+      save_every_(!config.checkpoints           ? 0
+                  : config.checkpoint_every < 0 ? std::max<std::int64_t>(1, epoch)
+                                                : config.checkpoint_every),
       cosine_(config.schedule == "cosine"),
       epoch_(double(epoch)) {}
 

@@ -106,6 +106,23 @@ TEST(Course, EvaluatesFourTimesInAnEpochUnlessToldOtherwise) {
   EXPECT_EQ(evaluations, 4);
 }
 
+TEST(Course, SavesAfterEachEpochUnlessToldOtherwise) {
+  const auto saves_in_two_epochs = [](const Config& config) {
+    Course course = train::course("samples:1e6", config);
+    int saves = 0;
+    for (int i = 0; i < 20; ++i) {
+      follow(course, kEpoch / 10);
+      if (!course.must_save()) continue;
+      ++saves;
+      course.saved();
+    }
+    return saves;
+  };
+  EXPECT_EQ(saves_in_two_epochs({}), 2);
+  EXPECT_EQ(saves_in_two_epochs({.checkpoint_every = 0}), 0);
+  EXPECT_EQ(saves_in_two_epochs({.checkpoints = false}), 0);
+}
+
 TEST(Course, RateFollowsACosineBySamples) {
   Course course = train::course("samples:400", {.schedule = "cosine", .evaluate_every = 0});
   EXPECT_DOUBLE_EQ(course.rate(), 1);

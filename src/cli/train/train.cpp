@@ -126,8 +126,9 @@ void add_train(CLI::App& program, int& exit_code) {
       ->type_name("RUN");
   add_settings(*command, *typed);
   command
-      ->add_option("--checkpoint-every", typed->checkpoint_every,
-                   "Samples of all ranks between two checkpoints; only at the end if not given")
+      ->add_option(
+          "--checkpoint-every", typed->checkpoint_every,
+          "Samples of all ranks between two checkpoints; an epoch if not given, 0: only at the end")
       ->type_name("N")
       ->group("What is kept");
   command->footer(kHowTrainWorks);
