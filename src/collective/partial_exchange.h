@@ -45,8 +45,8 @@ class PartialExchange {
   void deposit_nothing(Then then);
   /// Deposits a sum that another run had carried.
   void restore(const void* sum, std::size_t elements, double weight);
-  std::optional<double> copy_carried(void* into) const { return board_.copy_carried(into); }
   /// Returns the weight of what is carried.
+  std::optional<double> copy_carried(void* into) const { return board_.copy_carried(into); }
   void keep_deposits() { board_.keep_deposits(); }
   bool ready();
   /// Waits for a round this rank has not seen; returns how many there are.
