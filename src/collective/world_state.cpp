@@ -61,15 +61,16 @@ WorldState::~WorldState() {
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
-void WorldState::connect(std::unique_ptr<fabric::Link> link,
+void WorldState::connect(std::unique_ptr<fabric::Link>& link,
                          std::unique_ptr<board::Host> agents_host) {
+  if (roster_.across()) {
+    agency_ = std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
+    if (auto fabric = link->fabric()) {
+      agent_ = std::make_unique<Agent>(std::move(fabric), link->place(), segment_,
+                                       std::move(agents_host), timeout_);
+    }
+  }
   link_ = std::move(link);
-  if (!roster_.across()) return;
-  agency_ = std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
-  auto fabric = link_->fabric();
-  if (fabric == nullptr) return;
-  agent_ = std::make_unique<Agent>(std::move(fabric), link_->place(), segment_,
-                                   std::move(agents_host), timeout_);
 }
 
 int WorldState::largest_machine() const {

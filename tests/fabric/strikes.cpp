@@ -2,6 +2,7 @@
 // of which 0 and 1, 2, and 3 and 4 share machines (SYNCOPATE_SPLIT=2,1). A rank to which what it
 // should happens says so and ends with code 0. strikes.sh starts it and counts.
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "support/common.h"
+#include "support/mpirun.h"
 #include "syncopate/syncopate.h"
 
 namespace syncopate::testing {
@@ -327,6 +329,25 @@ void mismatch(const Stage& stage) {
                [&] { PartialAllreduce<float> rounds(stage.world, odd ? 2 : 1, options(all())); });
 }
 
+/// A machine gets no board, when MPI is up and the others are waiting for it. Returns as a program
+/// does that says why and ends: by exit(), which must not wait for anybody.
+int board_refused() {
+  const int rank = mpirun_rank();
+  if (rank == kAgent) {
+    const rlimit smaller_than_a_board{.rlim_cur = rlim_t{1} << 40, .rlim_max = rlim_t{1} << 40};
+    require(setrlimit(RLIMIT_FSIZE, &smaller_than_a_board) == 0, "there is a limit");
+    signal(SIGXFSZ, SIG_IGN);
+  }
+  try {
+    World::from_environment();
+    return EXIT_SUCCESS;
+  } catch (const Error& error) {
+    std::printf("rank %d: %s\n", rank, error.what());
+    if (std::string(error.what()).find("ulimit -f") != std::string::npos) log(rank, "content");
+    return EXIT_FAILURE;
+  }
+}
+
 const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
     {"rank-killed", rank_killed},
     {"member-killed", member_killed},
@@ -346,7 +367,9 @@ const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
 
 int main(int count, char** arguments) {
   using namespace syncopate::testing;
-  const auto found = kScenarios.find(count > 1 ? arguments[1] : "");
+  const std::string scenario = count > 1 ? arguments[1] : "";
+  if (scenario == "board-refused") return board_refused();
+  const auto found = kScenarios.find(scenario);
   if (found == kScenarios.end()) {
     std::puts("strikes SCENARIO");
     return EXIT_FAILURE;
