@@ -69,8 +69,20 @@ void WorldState::connect(std::unique_ptr<fabric::Link>& link,
       agent_ = std::make_unique<Agent>(std::move(fabric), link->place(), segment_,
                                        std::move(agents_host), timeout_);
     }
+    link->set_before_end([this] { leave_before_end(); });
   }
   link_ = std::move(link);
+}
+
+void WorldState::leave_before_end() {
+  if (!same_process()) return;
+  agency_->close(Error(ErrorCode::closed,
+                       "the program has called MPI_Finalize, by which rank " +
+                           std::to_string(roster_.number()) + " left the world",
+                       "Use the world and its collectives before MPI_Finalize only"));
+  roster_.leave();
+  agency_->call();
+  if (agent_ != nullptr) agent_->finish();
 }
 
 int WorldState::largest_machine() const {

@@ -61,6 +61,8 @@ class WorldState {
   static std::size_t agency_offset();
 
  private:
+  /// The program ends the fabric. This rank leaves while it still can.
+  void leave_before_end();
   PartialExchange& messenger();
   void agree(const std::string& description, const Order& order = {});
   void agree_across(const board::Proposal& mine, const Order& order);

@@ -15,7 +15,7 @@
 namespace syncopate::fabric {
 
 /// To be raised with every change of fabric.h or of the function below.
-inline constexpr int kPluginVersion = 2;
+inline constexpr int kPluginVersion = 3;
 inline constexpr const char* kPluginFunction = "syncopate_fabric_link";
 using PluginFunction = Link* (*)(int version);
 

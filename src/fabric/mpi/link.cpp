@@ -1,7 +1,9 @@
 // A process's part in the world that mpirun or srun started, and the function by which libsyncopate
 // gets it (src/fabric/plugin.h).
+#include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "fabric/mpi/check.h"
 #include "fabric/mpi/communicator.h"
@@ -19,12 +21,9 @@ Communicator copy_of_world() {
   return Communicator(copy);
 }
 
-class MpiLink : public Link {
+class MpiLink : public Link, private User {
  public:
-  MpiLink() : world_(copy_of_world()), machines_(find_machines(world_)) { count_link(1); }
-  ~MpiLink() override { count_link(-1); }
-  MpiLink(const MpiLink&) = delete;
-  MpiLink& operator=(const MpiLink&) = delete;
+  MpiLink() : world_(copy_of_world()), machines_(find_machines(world_)) {}
 
   const Place& place() const override { return machines_.place; }
 
@@ -47,8 +46,14 @@ class MpiLink : public Link {
   }
 
   void note_loss() override { leave_running(); }
+  void set_before_end(std::function<void()> act) override { before_end_ = std::move(act); }
 
  private:
+  void before_end() override {
+    if (before_end_) before_end_();
+  }
+
+  std::function<void()> before_end_;
   Communicator world_;
   Machines machines_;
 };
