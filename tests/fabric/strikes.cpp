@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -323,6 +324,21 @@ void deposit_missed(const Stage& stage) {
   stage.world.barrier();
 }
 
+/// On three hosts of one rank each, of which cut_off.sh cuts the second off.
+void host_cut_off(const Stage& stage) {
+  constexpr int kCutOff = 1;
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
+  for (int step = 0; step < 20; ++step) rounds.exchange(kOne);
+  if (stage.rank() == 0) std::ofstream(std::getenv("SYNCOPATE_TEST_CUE")) << "now";
+  const bool there = stage.rank() == kCutOff;
+  expect_error(ErrorCode::machine_lost,
+               {there ? "machine " : "machine two (rank 1) has not answered"}, 20s, [&] {
+                 for (;;) rounds.exchange(kOne);
+               });
+  log(stage.rank(), there ? "told of another machine" : "told of machine two");
+  throw std::runtime_error("the machine is lost");
+}
+
 void mismatch(const Stage& stage) {
   const bool odd = stage.rank() == kVictim;
   expect_error(ErrorCode::mismatch, {"rank 4", "disagree"}, 10s,
@@ -358,6 +374,7 @@ const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
     {"agent-stopped", agent_stopped},
     {"agent-stopped-for-a-while", agent_stopped_for_a_while},
     {"left-behind", left_behind},
+    {"host-cut-off", host_cut_off},
     {"barrier-missed", barrier_missed},
     {"deposit-missed", deposit_missed},
     {"mismatch", mismatch}};
