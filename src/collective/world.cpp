@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -72,11 +73,11 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link>& lin
 std::shared_ptr<detail::WorldState> connected_or_lost(std::unique_ptr<fabric::Link> link) {
   try {
     return connected(link);
-  } catch (...) {
-    // The others may wait for this rank, without a deadline in MPI's own calls. If the process goes
-    // without waiting for them, the launcher ends the job.
+  } catch (const std::exception& exception) {
+    // The others wait for this rank. If the process goes without waiting for them, the launcher
+    // ends the job.
     link->note_loss();
-    throw;
+    throw fabric::as_error(exception);
   }
 }
 

@@ -217,6 +217,7 @@ void rank_stays_stopped(const Stage& stage) {
   stage.world.barrier();
   if (stage.rank() == kVictim) stage.strike(SIGSTOP);
   expect_error(ErrorCode::timeout, {"rank 4", "stopped"}, 20s, [&] { rounds.exchange(kOne); });
+  stage.meet(4);  // The first to end makes mpirun end the others.
 }
 
 /// The machine of an agent that was killed is lost, and everybody hears of it.
@@ -355,11 +356,16 @@ int board_refused() {
     signal(SIGXFSZ, SIG_IGN);
   }
   try {
-    World::from_environment();
+    // The other ranks of a machine whose first one waits have a world, and nobody to speak for it.
+    World::from_environment().barrier();
     return EXIT_SUCCESS;
   } catch (const Error& error) {
     std::printf("rank %d: %s\n", rank, error.what());
-    if (std::string(error.what()).find("ulimit -f") != std::string::npos) log(rank, "content");
+    const std::string text = error.what();
+    const char* words = rank == kAgent ? "ulimit -f"
+                        : rank == 1    ? "waited in vain"
+                                       : "did not come";
+    if (text.find(words) != std::string::npos) log(rank, "content");
     return EXIT_FAILURE;
   }
 }
