@@ -1,7 +1,5 @@
 #include "board/agency.h"
 
-#include "syncopate/error.h"
-
 namespace syncopate::board {
 namespace {
 
@@ -64,6 +62,7 @@ void Agency::fail(const std::string& what_happened, const std::string& what_to_d
 }
 
 void Agency::check() const {
+  if (closed_) throw *closed_;
   if (failed()) {
     throw Error(ErrorCode::machine_lost, desk_.what_happened.data(), desk_.what_to_do.data());
   }

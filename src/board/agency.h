@@ -5,10 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "board/event.h"
 #include "board/roster.h"
+#include "syncopate/error.h"
 #include "syncopate/rank_set.h"
 
 namespace syncopate::board {
@@ -50,7 +52,9 @@ class Agency {
   /// The agent cannot go on: whatever the ranks call next throws an Error with these words.
   void fail(const std::string& what_happened, const std::string& what_to_do);
   bool failed() const { return desk_.failed.load() != 0; }
-  /// Throws if the agent has failed, or is dead.
+  /// This rank, in this process, cannot go on: what it calls next throws this.
+  void close(const Error& reason) { closed_ = reason; }
+  /// Throws if the agent has failed, or is dead, or after close().
   void check() const;
 
  private:
@@ -72,6 +76,7 @@ class Agency {
   Desk& desk_;
   const Roster& roster_;
   Host& host_;
+  std::optional<Error> closed_;
 };
 
 }  // namespace syncopate::board

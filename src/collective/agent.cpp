@@ -96,7 +96,8 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
   thread_ = std::thread([this] { run(); });
 }
 
-Agent::~Agent() {
+void Agent::finish() {
+  if (!thread_.joinable()) return;
   agency_.call();
   thread_.join();
 }

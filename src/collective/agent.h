@@ -67,9 +67,10 @@ class Agent {
         Duration timeout);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
+  ~Agent() { finish(); }
   /// Returns when the ranks of all machines have left the world and nothing of theirs is under way,
-  /// or a machine is lost.
-  ~Agent();
+  /// or a machine is lost. From then on the fabric is not used.
+  void finish();
 
   void set_timeout(Duration timeout) { timeout_ = timeout.count(); }
 

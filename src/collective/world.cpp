@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -33,8 +34,9 @@ std::shared_ptr<board::Segment> new_segment(int ranks) {
 }
 
 /// A world whose ranks some launcher has started and `link` brings together: those of a machine on
-/// its board, and the boards by the agents of the machines.
-std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link> link) {
+/// its board, and the boards by the agents of the machines. It takes the link over unless it
+/// throws.
+std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link>& link) {
   const fabric::Place& place = link->place();
   if (place.ranks() > board::kMaxWorldRanks) {
     throw Error(ErrorCode::environment, "a world of " + std::to_string(place.ranks()) + " ranks",
@@ -63,9 +65,20 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link> link
   }
   auto state = std::make_shared<detail::WorldState>(std::move(segment), seat,
                                                     board::make_process_host(ranks));
-  state->connect(std::move(link),
+  state->connect(link,
                  seat == board::Roster::kAgentsRank ? board::make_process_host(ranks) : nullptr);
   return state;
+}
+
+std::shared_ptr<detail::WorldState> connected_or_lost(std::unique_ptr<fabric::Link> link) {
+  try {
+    return connected(link);
+  } catch (const std::exception& exception) {
+    // The others wait for this rank. If the process goes without waiting for them, the launcher
+    // ends the job.
+    link->note_loss();
+    throw fabric::as_error(exception);
+  }
 }
 
 }  // namespace
@@ -76,7 +89,7 @@ World World::from_environment() {
   const char* ranks_text = std::getenv(board::kRanksVariable);
   if (address == nullptr && rank_text == nullptr && ranks_text == nullptr) {
     if (const auto launcher = fabric::launcher_from_environment()) {
-      return World(connected(fabric::connect(*launcher)));
+      return World(connected_or_lost(fabric::connect(*launcher)));
     }
     return World(
         std::make_shared<detail::WorldState>(new_segment(1), 0, board::make_process_host(1)));

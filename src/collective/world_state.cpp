@@ -61,15 +61,28 @@ WorldState::~WorldState() {
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
-void WorldState::connect(std::unique_ptr<fabric::Link> link,
+void WorldState::connect(std::unique_ptr<fabric::Link>& link,
                          std::unique_ptr<board::Host> agents_host) {
+  if (roster_.across()) {
+    agency_ = std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
+    if (auto fabric = link->fabric()) {
+      agent_ = std::make_unique<Agent>(std::move(fabric), link->place(), segment_,
+                                       std::move(agents_host), timeout_);
+    }
+    link->set_before_end([this] { leave_before_end(); });
+  }
   link_ = std::move(link);
-  if (!roster_.across()) return;
-  agency_ = std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
-  auto fabric = link_->fabric();
-  if (fabric == nullptr) return;
-  agent_ = std::make_unique<Agent>(std::move(fabric), link_->place(), segment_,
-                                   std::move(agents_host), timeout_);
+}
+
+void WorldState::leave_before_end() {
+  if (!same_process()) return;
+  agency_->close(Error(ErrorCode::closed,
+                       "the program has called MPI_Finalize, by which rank " +
+                           std::to_string(roster_.number()) + " left the world",
+                       "Use the world and its collectives before MPI_Finalize only"));
+  roster_.leave();
+  agency_->call();
+  if (agent_ != nullptr) agent_->finish();
 }
 
 int WorldState::largest_machine() const {

@@ -31,8 +31,8 @@ class WorldState {
   ~WorldState();
 
   /// Makes this machine speak to the others, if there are any. All ranks call it; the first of a
-  /// machine gives a host for the agent.
-  void connect(std::unique_ptr<fabric::Link> link, std::unique_ptr<board::Host> agents_host);
+  /// machine gives a host for the agent. It takes the link over unless it throws.
+  void connect(std::unique_ptr<fabric::Link>& link, std::unique_ptr<board::Host> agents_host);
 
   board::Roster& roster() { return roster_; }
   board::Host& host() { return *host_; }
@@ -61,6 +61,8 @@ class WorldState {
   static std::size_t agency_offset();
 
  private:
+  /// The program ends the fabric. This rank leaves while it still can.
+  void leave_before_end();
   PartialExchange& messenger();
   void agree(const std::string& description, const Order& order = {});
   void agree_across(const board::Proposal& mine, const Order& order);

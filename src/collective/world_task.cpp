@@ -8,6 +8,12 @@ namespace {
 /// From here on whoever waits wants to know for whom.
 constexpr Agent::Time kCurious = 200'000'000;
 
+/// Whether agents have something to do with it. Where ranks differ, those who order a collective
+/// have counted its place and others have not: the agents count with the former.
+bool orders_something(const board::Attachment& attachment) {
+  return Order::unpack(attachment).kind != Order::Kind::nothing;
+}
+
 }  // namespace
 
 WorldTask::Line WorldTask::own_line() const {
@@ -16,10 +22,10 @@ WorldTask::Line WorldTask::own_line() const {
   for (int rank = 0; rank < roster.ranks(); ++rank) {
     if (!roster.expected(rank)) continue;
     const board::Proposal& words = roster.proposal(rank, number_ + 1);
+    if (!orders_something(line.order)) line.order = roster.attachment(rank, number_ + 1);
     if (line.here++ == 0) {
       line.rank = roster.number(rank);
       line.words = words;
-      line.order = roster.attachment(rank, number_ + 1);
     } else if (line.other < 0 && words != line.words) {
       line.other = roster.number(rank);
       line.other_words = words;
@@ -62,7 +68,7 @@ void WorldTask::conclude() {
   };
   for (const Line& line : lines_) {
     here += line.here;
-    if (line.here > 0) order = Order::unpack(line.order);
+    if (line.here > 0 && orders_something(line.order)) order = Order::unpack(line.order);
     note(line.rank, line.words);
     note(line.other, line.other_words);
   }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -93,6 +94,9 @@ class Link {
   virtual std::unique_ptr<Fabric> fabric() = 0;
   /// A rank or a machine of this world is lost: when the process exits, nobody waits for it.
   virtual void note_loss() {}
+  /// What to do if the program ends the fabric before the link goes, as long as it still works.
+  /// Called on the program's thread. Where nobody but us can end it, never.
+  virtual void set_before_end(std::function<void()>) {}
 };
 
 }  // namespace syncopate::fabric

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "board/meeting.h"
 #include "fabric/local_link.h"
 #include "fabric/plugin_folders.h"
 #include "syncopate/error.h"
@@ -154,19 +154,18 @@ PluginFunction load(Mpi mpi, const std::filesystem::path& path) {
   return reinterpret_cast<PluginFunction>(dlsym(plugin, kPluginFunction));
 }
 
-/// What a plug-in throws: what happened and, on a second line, what to do.
-Error translated(Mpi mpi, const std::exception& exception) {
+}  // namespace
+
+Error as_error(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   const std::string text = exception.what();
   const std::size_t end = text.find('\n');
   if (end != std::string::npos) {
     return {ErrorCode::environment, text.substr(0, end), text.substr(end + 1)};
   }
   return {ErrorCode::environment, text,
-          "See whether a small program of " + std::string(title(mpi)) + " runs under the same " +
-              "launcher"};
+          "See whether a small program of the same MPI runs under the same launcher"};
 }
-
-}  // namespace
 
 std::unique_ptr<Link> connect(const Launcher& launcher) {
   const bool without_mpi = launcher.kind == Launcher::Kind::torchrun && !asked_for();
@@ -176,9 +175,11 @@ std::unique_ptr<Link> connect(const Launcher& launcher) {
   const PluginFunction make = load(mpi, path);
   std::unique_ptr<Link> link;
   try {
-    if (make != nullptr) link.reset(make(kPluginVersion));
+    if (make != nullptr) {
+      link.reset(make(kPluginVersion, board::timeout_from_environment().count()));
+    }
   } catch (const std::exception& exception) {
-    throw translated(mpi, exception);
+    throw as_error(exception);
   }
   if (link == nullptr) {
     throw Error(ErrorCode::environment,

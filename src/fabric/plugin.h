@@ -2,22 +2,26 @@
 // at hand and loads it. libsyncopate itself links no MPI.
 //
 // A plug-in is a shared object, syncopate_openmpi.so or syncopate_mpich.so, with one function:
-//   extern "C" syncopate::fabric::Link* syncopate_fabric_link(int version);
-// It returns null if it is of another version of this interface. It throws std::runtime_error whose
-// text is what happened and, on a second line, what to do. It links no libsyncopate.
+//   extern "C" syncopate::fabric::Link* syncopate_fabric_link(int version, std::int64_t timeout);
+// It returns null if it is of another version of this interface. The timeout, in nanoseconds, is
+// for the waits of the link. Link and plug-in throw std::runtime_error whose text is what happened
+// and, on a second line, what to do. A plug-in links no libsyncopate.
 #pragma once
 
+#include <cstdint>
+#include <exception>
 #include <memory>
 
 #include "fabric/fabric.h"
 #include "fabric/launcher.h"
+#include "syncopate/error.h"
 
 namespace syncopate::fabric {
 
 /// To be raised with every change of fabric.h or of the function below.
-inline constexpr int kPluginVersion = 2;
+inline constexpr int kPluginVersion = 3;
 inline constexpr const char* kPluginFunction = "syncopate_fabric_link";
-using PluginFunction = Link* (*)(int version);
+using PluginFunction = Link* (*)(int version, std::int64_t timeout);
 
 /// "openmpi", "mpich", or "none" to ignore the launcher. For when the choice is wrong.
 inline constexpr const char* kFabricVariable = "SYNCOPATE_FABRIC";
@@ -30,5 +34,8 @@ inline constexpr const char* kPluginsVariable = "SYNCOPATE_PLUGINS";
 /// Throws `environment`: if there is no plug-in for it, if MPI cannot be started, or if MPI does
 /// not see as many ranks as the launcher started.
 std::unique_ptr<Link> connect(const Launcher& launcher);
+
+/// What a link has thrown, for the program.
+Error as_error(const std::exception& exception);
 
 }  // namespace syncopate::fabric

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs a command on three hosts that are network namespaces on one bridge: hosts.sh openmpi|mpich
-# RANKS COMMAND…, with so many ranks on each. DELAY and RATE are those of each host's link. Needs
-# root and iproute2; ends with code 77 where these are missing.
+# RANKS COMMAND…, with so many ranks on each. DELAY and RATE are those of each host's link. The link
+# of host CUT, if set, goes down when the command has made the file SYNCOPATE_TEST_CUE. Needs root
+# and iproute2; ends with code 77 where these are missing.
 kind=$1 ranks=$2
 shift 2
 : "${DELAY:=1ms}" "${RATE:=1gbit}"
@@ -9,6 +10,7 @@ name=syn$$
 folder=$(mktemp -d)
 
 end() {
+  [ -n "$cutter" ] && kill "$cutter" 2>/dev/null
   for host in hub one two three; do ip netns del "$name-$host" 2>/dev/null; done
   rm -rf "$folder"
 }
@@ -60,6 +62,9 @@ export TMPDIR="$folder"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 case $kind in
   openmpi)
+    # mpirun is to notice within six seconds that it cannot reach a host (docs/cluster.md).
+    export OMPI_MCA_oob_tcp_keepalive_time=1 OMPI_MCA_oob_tcp_keepalive_intvl=1
+    export OMPI_MCA_oob_tcp_keepalive_probes=5
     pass=$(env | sed -n 's/^\(SYNCOPATE_[A-Z_]*\)=.*/-x \1/p')
     set -- mpirun.openmpi --mca plm_rsh_agent "$folder/on" --mca plm_rsh_no_tree_spawn 1 \
       --mca btl tcp,self --mca pml ob1 --mca btl_tcp_if_include 10.77.0.0/24 \
@@ -72,6 +77,11 @@ case $kind in
       -hosts one,two,three -ppn "$ranks" -n $((3 * ranks)) "$@"
     ;;
 esac
+if [ -n "$CUT" ]; then
+  (until [ -e "$SYNCOPATE_TEST_CUE" ]; do sleep 0.1; done
+   ip -n "$name-hub" link set "to-$CUT" down) &
+  cutter=$!
+fi
 # Not exec: what was made here is to be undone.
 ip netns exec "$name-hub" unshare --uts --ipc --mount sh -c \
   "hostname hub && mount --bind '$folder/hosts' /etc/hosts && exec \"\$@\"" hub "$@"

@@ -1,18 +1,24 @@
 // A program that uses MPI itself, and Syncopate beside it.
 //
-// Usage: own_mpi single | serialized | multiple | linked | finalized | outlived | abort
+// Usage: own_mpi single | serialized | multiple | linked | finalized | outlived | abort |
+//                world | worlds-in-any-order
 //   linked    leaves MPI to Syncopate, from the first call to the last
 //   outlived  finalises MPI before its link and its fabric go
+//   world     makes a world after MPI_Init_thread and finalises MPI before the world goes
+//   worlds-in-any-order  the same on some ranks only; the others let theirs go first
 #include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "fabric/plugin.h"
-#include "syncopate/error.h"
+#include "syncopate/syncopate.h"
 
 namespace {
 
@@ -49,6 +55,44 @@ void work(Link& link) {
   std::printf("%d ranks, %d machines\n", sum, link.place().machines());
 }
 
+void require(bool condition, const char* what) {
+  if (!condition) throw std::runtime_error(std::string("not so: ") + what);
+}
+
+/// What a call says after MPI_Finalize.
+template <typename Act>
+void expect_closed(Act&& act) {
+  try {
+    act();
+  } catch (const syncopate::Error& error) {
+    require(error.code() == syncopate::ErrorCode::closed, error.what());
+    require(std::string(error.what()).find("has called MPI_Finalize") != std::string::npos,
+            error.what());
+    return;
+  }
+  throw std::runtime_error("not so: a call after MPI_Finalize is refused");
+}
+
+/// The order in which most would write it: what was made last is still there at the end.
+void finalise_before_the_world_goes(bool on_this_rank) {
+  std::optional<syncopate::World> world = syncopate::World::from_environment();
+  std::optional<syncopate::PartialAllreduce<float>> rounds;
+  rounds.emplace(
+      *world, 10,
+      syncopate::PartialOptions{.trigger = syncopate::all(), .scale = syncopate::Scale::none});
+  const std::vector<float> one(10, 1.0F);
+  require(rounds->exchange(one).front().sum()[0] == static_cast<float>(world->size()), "a sum");
+  if (!on_this_rank) {
+    rounds.reset();
+    world.reset();
+  }
+  MPI_Finalize();
+  if (!on_this_rank) return;
+  expect_closed([&] { rounds->exchange(one); });
+  expect_closed([&] { world->barrier(); });
+  expect_closed([&] { syncopate::Allreduce<float> another(*world, 1); });
+}
+
 void run(const std::string& what) {
   if (what == "single") {
     init(MPI_THREAD_SINGLE);
@@ -71,6 +115,11 @@ void run(const std::string& what) {
     const auto fabric = link->fabric();
     work(*link);
     MPI_Finalize();
+  } else if (what == "world" || what == "worlds-in-any-order") {
+    init(MPI_THREAD_MULTIPLE);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    finalise_before_the_world_goes(what == "world" || rank % 2 == 0);
   } else if (what == "abort") {
     const auto link = link_of_launcher();
     const auto fabric = link->fabric();

@@ -2,12 +2,14 @@
 // of which 0 and 1, 2, and 3 and 4 share machines (SYNCOPATE_SPLIT=2,1). A rank to which what it
 // should happens says so and ends with code 0. strikes.sh starts it and counts.
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <span>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "support/common.h"
+#include "support/mpirun.h"
 #include "syncopate/syncopate.h"
 
 namespace syncopate::testing {
@@ -52,6 +55,12 @@ void log(int rank, const char* what) {
   std::fclose(file);
 }
 
+/// Waits until so many ranks have come here.
+void meet(Notes& notes, int ranks) {
+  ++notes.through;
+  while (notes.through < ranks) std::this_thread::sleep_for(1ms);
+}
+
 struct Stage {
   World& world;
   Notes& notes;
@@ -63,11 +72,7 @@ struct Stage {
     kill(getpid(), signal);
   }
   void wake(int rank) const { kill(notes.process[rank], SIGCONT); }
-  /// Waits until so many ranks have come here.
-  void meet(int ranks) const {
-    ++notes.through;
-    while (notes.through < ranks) std::this_thread::sleep_for(1ms);
-  }
+  void meet(int ranks) const { testing::meet(notes, ranks); }
 };
 
 void require(bool condition, const std::string& what) {
@@ -325,10 +330,49 @@ void deposit_missed(const Stage& stage) {
   stage.world.barrier();
 }
 
+/// On three hosts of one rank each, of which cut_off.sh cuts the second off.
+void host_cut_off(const Stage& stage) {
+  constexpr int kCutOff = 1;
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
+  for (int step = 0; step < 20; ++step) rounds.exchange(kOne);
+  if (stage.rank() == 0) std::ofstream(std::getenv("SYNCOPATE_TEST_CUE")) << "now";
+  const bool there = stage.rank() == kCutOff;
+  expect_error(ErrorCode::machine_lost,
+               {there ? "machine " : "machine two (rank 1) has not answered"}, 20s, [&] {
+                 for (;;) rounds.exchange(kOne);
+               });
+  log(stage.rank(), there ? "told of another machine" : "told of machine two");
+  throw std::runtime_error("the machine is lost");
+}
+
 void mismatch(const Stage& stage) {
   const bool odd = stage.rank() == kVictim;
   expect_error(ErrorCode::mismatch, {"rank 4", "disagree"}, 10s,
                [&] { PartialAllreduce<float> rounds(stage.world, odd ? 2 : 1, options(all())); });
+}
+
+/// A machine gets no board, when MPI is up and the others are waiting for it. Returns as a program
+/// does that says why and ends: by exit(), which must not wait for anybody.
+int board_refused() {
+  const int rank = mpirun_rank();
+  if (rank == kAgent) {
+    const rlimit smaller_than_a_board{.rlim_cur = rlim_t{1} << 40, .rlim_max = rlim_t{1} << 40};
+    require(setrlimit(RLIMIT_FSIZE, &smaller_than_a_board) == 0, "there is a limit");
+    signal(SIGXFSZ, SIG_IGN);
+  }
+  try {
+    // The other ranks of a machine whose first one waits have a world, and nobody to speak for it.
+    World::from_environment().barrier();
+    return EXIT_SUCCESS;
+  } catch (const Error& error) {
+    std::printf("rank %d: %s\n", rank, error.what());
+    const std::string text = error.what();
+    const char* words = rank == kAgent ? "ulimit -f"
+                        : rank == 1    ? "waited in vain"
+                                       : "did not come";
+    if (text.find(words) != std::string::npos) log(rank, "content");
+    return EXIT_FAILURE;
+  }
 }
 
 const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
@@ -341,6 +385,7 @@ const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
     {"agent-stopped", agent_stopped},
     {"agent-stopped-for-a-while", agent_stopped_for_a_while},
     {"left-behind", left_behind},
+    {"host-cut-off", host_cut_off},
     {"barrier-missed", barrier_missed},
     {"deposit-missed", deposit_missed},
     {"mismatch", mismatch}};
@@ -350,7 +395,9 @@ const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
 
 int main(int count, char** arguments) {
   using namespace syncopate::testing;
-  const auto found = kScenarios.find(count > 1 ? arguments[1] : "");
+  const std::string scenario = count > 1 ? arguments[1] : "";
+  if (scenario == "board-refused") return board_refused();
+  const auto found = kScenarios.find(scenario);
   if (found == kScenarios.end()) {
     std::puts("strikes SCENARIO");
     return EXIT_FAILURE;
@@ -370,4 +417,6 @@ int main(int count, char** arguments) {
   }
   if (rank == kVictim) notes->left = true;
   log(rank, "content");
+  // The first of these to end makes mpirun end the others.
+  if (scenario == "rank-stays-stopped" && rank != kVictim) meet(*notes, kRanks - 1);
 }

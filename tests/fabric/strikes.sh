@@ -2,7 +2,8 @@
 # Strikes at a job under mpirun: strikes.sh openmpi|mpich CONTENT SECONDS PROGRAM SCENARIO [plain].
 # So many ranks are to be content, all processes gone within the time, and nothing left of them.
 # CONTENT any: the launcher may end the others before they are. plain: mpirun as most people call it,
-# which ends the job when a rank is killed. The rank that is to be struck must have been.
+# which ends the job when a rank is killed. The rank that is to be struck must have been. The job of
+# a rank that was refused something has to fail then.
 kind=$1 content=$2 seconds=$3 program=$(realpath "$4") scenario=$5 plain=$6
 case $kind in
   openmpi) set -- mpirun.openmpi --oversubscribe ;;
@@ -36,6 +37,7 @@ cat "$folder/log" 2>/dev/null
 rm -rf "$folder" "/dev/shm/$SYNCOPATE_TEST_JOB".*
 case $scenario in
   *killed | *stopped* | left-behind) [ "$struck" = 1 ] || exit 1 ;;
+  *refused) [ -z "$plain" ] || [ "$code" != 0 ] || exit 1 ;;
 esac
 [ "$content" = any ] || [ "${found:-0}" = "$content" ] || exit 1
 [ -z "$left" ] && [ "$took" -lt "$seconds" ]

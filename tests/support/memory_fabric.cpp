@@ -228,8 +228,9 @@ std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt
                                                       board::make_thread_host());
     place.rank = rank;
     place.machine = machine;
-    state->connect(std::make_unique<MemoryLink>(place, std::move(fabrics[machine])),
-                   board::make_thread_host());
+    std::unique_ptr<fabric::Link> link =
+        std::make_unique<MemoryLink>(place, std::move(fabrics[machine]));
+    state->connect(link, board::make_thread_host());
     worlds.emplace_back(std::move(state));
   }
   return worlds;

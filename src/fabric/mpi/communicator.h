@@ -6,8 +6,11 @@
 
 #include <mpi.h>
 
+#include <chrono>
+#include <memory>
 #include <utility>
 
+#include "fabric/mpi/await.h"
 #include "fabric/mpi/check.h"
 #include "fabric/mpi/session.h"
 
@@ -47,10 +50,15 @@ class Communicator {
     check(MPI_Comm_rank(handle_, &rank), "MPI_Comm_rank");
     return rank;
   }
-  Communicator duplicate() const {
-    MPI_Comm copy = MPI_COMM_NULL;
-    check(MPI_Comm_dup(handle_, &copy), "MPI_Comm_dup");
-    return Communicator(copy);
+  /// Throws if the others do not do the same within the time.
+  Communicator duplicate(std::chrono::nanoseconds timeout) {
+    auto copy = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Comm_idup(handle_, copy.get(), &request), "MPI_Comm_idup");
+    abandoned_ = true;
+    copy = await(request, std::move(copy), timeout);
+    abandoned_ = false;
+    return Communicator(*copy);
   }
   /// Those who give the same color, in the order they have here.
   Communicator split(int color) const {

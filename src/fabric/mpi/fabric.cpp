@@ -25,8 +25,8 @@ class Opening : public Operation {
 
 }  // namespace
 
-MpiFabric::MpiFabric(const Communicator& agents)
-    : openings_(std::make_shared<Openings>(agents)), messages_(agents) {}
+MpiFabric::MpiFabric(Communicator& agents, std::chrono::nanoseconds timeout)
+    : openings_(std::make_shared<Openings>(agents, timeout)), messages_(agents, timeout) {}
 
 void MpiFabric::send(int machine, std::span<const std::byte> message) {
   messages_.send(machine, message);

@@ -1,6 +1,7 @@
 // The fabric on MPI: messages and channels, for the agent.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace syncopate::fabric::mpi {
 
 class MpiFabric : public Fabric {
  public:
-  explicit MpiFabric(const Communicator& agents);
+  MpiFabric(Communicator& agents, std::chrono::nanoseconds timeout);
 
   void send(int machine, std::span<const std::byte> message) override;
   int receive(std::vector<std::byte>& message) override;

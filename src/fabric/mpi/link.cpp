@@ -1,8 +1,13 @@
 // A process's part in the world that mpirun or srun started, and the function by which libsyncopate
 // gets it (src/fabric/plugin.h).
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 
+#include "fabric/mpi/await.h"
 #include "fabric/mpi/check.h"
 #include "fabric/mpi/communicator.h"
 #include "fabric/mpi/fabric.h"
@@ -19,36 +24,57 @@ Communicator copy_of_world() {
   return Communicator(copy);
 }
 
-class MpiLink : public Link {
+class MpiLink : public Link, private User {
  public:
-  MpiLink() : world_(copy_of_world()), machines_(find_machines(world_)) { count_link(1); }
-  ~MpiLink() override { count_link(-1); }
-  MpiLink(const MpiLink&) = delete;
-  MpiLink& operator=(const MpiLink&) = delete;
+  explicit MpiLink(std::chrono::nanoseconds timeout)
+      : timeout_(timeout), world_(copy_of_world()), machines_(find_machines(world_)) {}
 
   const Place& place() const override { return machines_.place; }
 
   std::string from_first(const std::string& text) override {
-    const MPI_Comm machine = machines_.machine.handle();
-    unsigned long long length = text.size();
-    check(MPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, machine), "MPI_Bcast");
-    if (length > std::numeric_limits<int>::max()) {
+    auto length = std::make_unique<unsigned long long>(text.size());
+    length = broadcast(std::move(length), 1, MPI_UNSIGNED_LONG_LONG);
+    if (*length > std::numeric_limits<int>::max()) {
       fail("a text for the ranks of a machine is too long", "This is a mistake in Syncopate");
     }
-    std::string copy = text;
-    copy.resize(length);
-    check(MPI_Bcast(copy.data(), static_cast<int>(length), MPI_CHAR, 0, machine), "MPI_Bcast");
-    return copy;
+    auto copy = std::make_unique<std::string>(text);
+    copy->resize(*length);
+    copy = broadcast(std::move(copy), static_cast<int>(*length), MPI_CHAR);
+    return *copy;
   }
 
   std::unique_ptr<Fabric> fabric() override {
     if (machines_.agents.handle() == MPI_COMM_NULL) return nullptr;
-    return std::make_unique<MpiFabric>(machines_.agents);
+    return std::make_unique<MpiFabric>(machines_.agents, timeout_);
   }
 
   void note_loss() override { leave_running(); }
+  void set_before_end(std::function<void()> act) override { before_end_ = std::move(act); }
 
  private:
+  void before_end() override {
+    if (before_end_) before_end_();
+  }
+
+  static void* data(unsigned long long& number) { return &number; }
+  static void* data(std::string& text) { return text.data(); }
+
+  /// To the ranks of this machine, from its first.
+  template <typename Memory>
+  std::unique_ptr<Memory> broadcast(std::unique_ptr<Memory> memory, int count, MPI_Datatype type) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibcast(data(*memory), count, type, 0, machines_.machine.handle(), &request),
+          "MPI_Ibcast");
+    try {
+      return await(request, std::move(memory), timeout_);
+    } catch (...) {
+      machines_.machine.abandon();
+      throw;
+    }
+  }
+
+  std::chrono::nanoseconds timeout_;
+  std::function<void()> before_end_;
   Communicator world_;
   Machines machines_;
 };
@@ -57,8 +83,8 @@ class MpiLink : public Link {
 }  // namespace syncopate::fabric::mpi
 
 extern "C" __attribute__((visibility("default"))) syncopate::fabric::Link* syncopate_fabric_link(
-    int version) {
+    int version, std::int64_t timeout) {
   if (version != syncopate::fabric::kPluginVersion) return nullptr;
   syncopate::fabric::mpi::start();
-  return new syncopate::fabric::mpi::MpiLink;
+  return new syncopate::fabric::mpi::MpiLink(std::chrono::nanoseconds(timeout));
 }

@@ -15,7 +15,8 @@ bool complete(MPI_Request& request) {
 
 }  // namespace
 
-Messages::Messages(const Communicator& agents) : communicator_(agents.duplicate()) {
+Messages::Messages(Communicator& agents, std::chrono::nanoseconds timeout)
+    : communicator_(agents.duplicate(timeout)) {
   for (Incoming& buffer : incoming_) {
     buffer.bytes.resize(Fabric::kLongestMessage);
     expect(buffer);

@@ -15,7 +15,7 @@ namespace syncopate::fabric::mpi {
 
 class Messages {
  public:
-  explicit Messages(const Communicator& agents);
+  Messages(Communicator& agents, std::chrono::nanoseconds timeout);
   ~Messages();  ///< Waits for the other machines to go as well, but not for long.
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;

@@ -4,8 +4,8 @@
 
 namespace syncopate::fabric::mpi {
 
-Openings::Openings(const Communicator& agents)
-    : agents_(agents.duplicate()),
+Openings::Openings(Communicator& agents, std::chrono::nanoseconds timeout)
+    : agents_(agents.duplicate(timeout)),
       machines_(agents.size()),
       longest_piece_(longest_piece()),
       memory_(std::make_unique<Memory>()) {}

@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,7 +29,7 @@ class Openings {
     bool done = false;
   };
 
-  explicit Openings(const Communicator& agents);
+  Openings(Communicator& agents, std::chrono::nanoseconds timeout);
   ~Openings();
   Openings(const Openings&) = delete;
   Openings& operator=(const Openings&) = delete;

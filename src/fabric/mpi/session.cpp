@@ -4,7 +4,10 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <exception>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "fabric/mpi/check.h"
 
@@ -13,11 +16,44 @@ namespace {
 
 pid_t started_by = 0;
 std::atomic<bool> left_running = false;
-std::atomic<int> links = 0;
+std::mutex users_mutex;
+std::vector<User*> users;
+
+bool in_use() {
+  const std::lock_guard lock(users_mutex);
+  return !users.empty();
+}
 
 void end() {
   // Not in a fork of the rank that leaves by exit(): the connections are the rank's.
-  if (getpid() == started_by && running() && !left_running && links == 0) MPI_Finalize();
+  if (getpid() == started_by && running() && !left_running && !in_use()) MPI_Finalize();
+}
+
+/// What MPI_Finalize calls before it does anything else.
+int before_end(MPI_Comm, int, void*, void*) {
+  std::vector<User*> told;
+  {
+    const std::lock_guard lock(users_mutex);
+    told = users;
+  }
+  try {
+    for (User* user : told) user->before_end();
+  } catch (const std::exception&) {
+    return MPI_ERR_OTHER;
+  }
+  return MPI_SUCCESS;
+}
+
+/// MPI_Finalize first lets go of what is attached to MPI_COMM_SELF: the standard's way to be told.
+void attach_to_the_end() {
+  static bool attached = false;
+  if (attached) return;
+  int key = MPI_KEYVAL_INVALID;
+  check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, before_end, &key, nullptr),
+        "MPI_Comm_create_keyval");
+  check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+  check(MPI_Comm_free_keyval(&key), "MPI_Comm_free_keyval");
+  attached = true;
 }
 
 /// If the program links one MPI and this plug-in another, the linker may have given us the
@@ -58,7 +94,15 @@ bool running() {
 
 void leave_running() { left_running = true; }
 
-void count_link(int change) { links += change; }
+User::User() {
+  const std::lock_guard lock(users_mutex);
+  users.push_back(this);
+}
+
+User::~User() {
+  const std::lock_guard lock(users_mutex);
+  std::erase(users, this);
+}
 
 void start() {
   check_library();
@@ -79,7 +123,7 @@ void start() {
            "Call MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init, or leave MPI to "
            "Syncopate");
     }
-    return;
+    return attach_to_the_end();
   }
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
   started_by = getpid();
@@ -90,6 +134,7 @@ void start() {
              ", and Syncopate uses MPI from a thread of its own",
          "Use an MPI that was built with support for threads");
   }
+  attach_to_the_end();
 }
 
 }  // namespace syncopate::fabric::mpi

@@ -9,9 +9,19 @@ void start();
 
 /// From now on the end of the process is not that of MPI, which would wait for every rank.
 void leave_running();
-/// The same as long as a link is in use: a process that exits in the middle of things is to be
-/// missed by the others, and not to wait for them.
-void count_link(int change);
+
+/// Somebody who uses MPI. The end of the process is not that of MPI meanwhile: a process that exits
+/// in the middle of things is to be missed by the others, and not to wait for them.
+class User {
+ public:
+  User();
+  virtual ~User();
+  User(const User&) = delete;
+  User& operator=(const User&) = delete;
+
+  /// The program ends MPI nonetheless: called on the thread that does, while MPI still works.
+  virtual void before_end() = 0;
+};
 
 /// False from the moment MPI was finalised, by whomever; nothing of MPI may be called then.
 bool running();
