@@ -1,7 +1,8 @@
 // A program that uses MPI itself, and Syncopate beside it.
 //
-// Usage: own_mpi single | serialized | multiple | linked | finalized | outlived | abort |
+// Usage: own_mpi single | serialized | multiple | second | linked | finalized | outlived | abort |
 //                world | worlds-in-any-order
+//   second    makes a second link where MPI may be called by one thread at a time only
 //   linked    leaves MPI to Syncopate, from the first call to the last
 //   outlived  finalises MPI before its link and its fabric go
 //   world     makes a world after MPI_Init_thread and finalises MPI before the world goes
@@ -112,6 +113,10 @@ void run(const std::string& what) {
     // Still the program's own: not ended by the link that went.
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
+  } else if (what == "second") {
+    init(MPI_THREAD_SERIALIZED);
+    const auto link = link_of_launcher();
+    link_of_launcher();
   } else if (what == "linked") {
     work(*link_of_launcher());  // Which started MPI, and will end it.
   } else if (what == "finalized") {

@@ -123,6 +123,11 @@ void start() {
            "Call MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init, or leave MPI to "
            "Syncopate");
     }
+    if (level < MPI_THREAD_MULTIPLE && in_use()) {
+      fail("a second world, where MPI has " + std::string(name_of(level)) +
+               ": the agents of both would call it at once",
+           "Call MPI_Init_thread with MPI_THREAD_MULTIPLE, or let the first world go before");
+    }
     return attach_to_the_end();
   }
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
