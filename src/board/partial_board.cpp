@@ -106,7 +106,7 @@ AttemptWord PartialBoard::entry_of(RoundNumber round) const {
   return entry;
 }
 
-int PartialBoard::buffer_of(RoundNumber round) const {
+int PartialBoard::published_buffer(RoundNumber round) const {
   const AttemptWord entry = entry_of(round);
   return entry.round == round && round > 0 && entry.buffer != kSettled ? entry.buffer : kNoBuffer;
 }
@@ -181,11 +181,10 @@ int PartialBoard::free_buffer(RoundNumber published_round, int avoid) {
   if (avoid != kNoBuffer) take(avoid);
   for (int buffer = 0; buffer < shape_.stages(); ++buffer) take(buffer);
   for (RoundNumber round = slowest_ + 1; round <= published_round; ++round) {
-    if (const int buffer = buffer_of(round); buffer != kNoBuffer) take(buffer);
+    if (const int buffer = published_buffer(round); buffer != kNoBuffer) take(buffer);
   }
   // The one freed last is the one in the caches, and keeps the memory in use small.
-  if (const int buffer = buffer_of(slowest_);
-      buffer != kNoBuffer && buffer < shape_.buffers() && usable(buffer)) {
+  if (const int buffer = published_buffer(slowest_); buffer != kNoBuffer && usable(buffer)) {
     return buffer;
   }
   for (int buffer = 0; buffer < shape_.buffers(); ++buffer) {

@@ -106,9 +106,14 @@ class PartialBoard {
   // Results.
   RoundNumber published() const { return hot_->event.number(); }
   /// The buffer of a round that is published and that this rank has not released; -1 for others.
-  int buffer_of(RoundNumber round) const;
+  int buffer_of(RoundNumber round) const {
+    return settled(round) && round > 0 ? own_buffer() : published_buffer(round);
+  }
   /// Whether that round is the last one.
-  bool is_last(RoundNumber round) const { return entry_of(round).last; }
+  bool is_last(RoundNumber round) const {
+    const AttemptWord entry = entry_of(round);
+    return entry.round == round && entry.last;
+  }
   const Reduction& results() const { return reduction_; }
   const PartialShape& shape() const { return shape_; }
   RoundNumber seen() const { return lines_[roster_.rank()].seen.peek(); }
@@ -127,13 +132,9 @@ class PartialBoard {
   bool may_be_firm(int slot, RoundNumber round) const;
   /// For a rank with a firm deposit: whether the other has one for `round`, too.
   bool met(RoundNumber round) const { return firm(other(), round).load() == round; }
-  bool settle_if_met(RoundNumber round) {
-    if (!met(round)) return false;
-    settle(round);
-    return true;
-  }
-  /// Sums `round` up for this rank alone. The result stays until the next one is settled.
-  void settle(RoundNumber round);
+  /// If they have met, sums `round` up for this rank alone. The result stays until the next one is
+  /// settled.
+  bool settle(RoundNumber round);
   bool settled(RoundNumber round) const { return round == settled_; }
   /// Says that the deposit is not firm. If the two have met all the same, the other may have
   /// settled.
@@ -225,7 +226,8 @@ class PartialBoard {
     Shared<std::uint32_t> dropped;  ///< Since the last deposit, for the last round to report.
     Shared<std::uint32_t> reading;  ///< It may be reading a deposit of its own.
   };
-  /// What goes with a deposit; frozen while it is on the board. Small enough to share a cache
+  /// What goes with a deposit; frozen while it is on the board, but for the time of a firm one's
+  /// arrival, which is noted a moment later. Small enough to share a cache
   /// line with a small vector.
   struct Note {
     enum class Values : std::uint32_t {
@@ -260,6 +262,10 @@ class PartialBoard {
   /// Our word as it would be if all that we settled were written down.
   DecideWord own_word(std::uint64_t value) const;
   int other() const { return 1 - roster_.rank(); }
+  bool other_has_seen(RoundNumber round) const {
+    return seen(other()) >= round || standing(other()) == Standing::left ||
+           !roster_.expected(other());
+  }
   /// Firm deposits lie in two slots in turn, so that the other knows where to look.
   static int firm_slot(RoundNumber round) { return static_cast<int>(round % 2); }
   Shared<RoundNumber>& firm(int rank, RoundNumber round) const {
@@ -278,6 +284,7 @@ class PartialBoard {
   bool unblock();
 
   AttemptWord entry_of(RoundNumber round) const;
+  int published_buffer(RoundNumber round) const;
   RoundNumber slowest();
   int free_buffer(RoundNumber published_round, int avoid);
   int free_stage(int avoid) const;

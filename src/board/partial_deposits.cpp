@@ -10,8 +10,10 @@
 namespace syncopate::board {
 
 int PartialBoard::free_slot(const DecideWord& word, int avoid) const {
-  // A taken slot is read until its round is published.
-  const bool taken_is_free = word.taken != 0 && published() >= word.decided;
+  // A taken slot is read until its round is published, and where the other may settle it, until
+  // that has happened.
+  const bool taken_is_free = word.taken != 0 && published() >= word.decided &&
+                             (!shape_.settles() || other_has_seen(word.decided));
   if (shape_.settles()) {
     const int firm = firm_slot(word.decided + 1);
     if (firm != avoid && firm != word.deposit - 1 && (firm != word.taken - 1 || taken_is_free)) {
@@ -120,8 +122,6 @@ PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber bas
   std::uint64_t value = keeps_all ? expected_word_ : words_[me].load();
   for (;;) {
     const DecideWord word = own_word(value);
-    // The other has settled the round already, with this deposit, and said so for both.
-    if (firm && word.decided > base) return Put::arrived;
     // The next decision about this rank takes whatever lies here: its round is known.
     if (!keeps_all && too_old(base, word.decided + 1)) {
       ++dropped_;

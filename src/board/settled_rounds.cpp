@@ -26,18 +26,20 @@ bool PartialBoard::may_be_firm(int slot, RoundNumber round) const {
   return word.deposit == 0 && word.decided + 1 == round;
 }
 
-void PartialBoard::settle(RoundNumber round) {
+bool PartialBoard::settle(RoundNumber round) {
+  if (!met(round)) return false;
   ResultHeader header;
   std::fill(gathered_.begin(), gathered_.end(), firm_slot(round));
   gather(round, /*last=*/false, header);
   header.newest = static_cast<std::int16_t>(other());  // If we waited, then for the other.
+  step(Step::reduce);
   reduction_.describe(own_buffer(), header, contributors_, reporters_);
   weighted_sum(shape_.type, shape_.elements, terms_, scale(header),
                reduction_.values(own_buffer()));
-  known_[round % shape_.ring()] = {.round = round, .buffer = own_buffer()};
   settled_ = round;
   just_settled_ = true;
   expected_word_ = words_[roster_.rank()].load();
+  return true;
 }
 
 void PartialBoard::catch_up() {

@@ -113,7 +113,7 @@ void PartialExchange::check_deposit(double weight) const {
 void PartialExchange::begin_deposit(Then then, bool firm) {
   if (last_in_a_row_ >= kLikelyLastAgain) board_.fetch_ahead();
   firm_ = firm;
-  if (!firm) arrived_at_ = host_.now();
+  if (!firm || options_.grace.share > 0) arrived_at_ = host_.now();
   if (options_.grace.share > 0) {
     step_times_.add(Duration(arrived_at_ - computing_since_));
     board_.note_step_time(step_times_.typical());
@@ -133,7 +133,7 @@ void PartialExchange::end_deposit(Then then, PartialBoard::Put put) {
   writing_ = -1;
   if (agent_) return then == Then::wait ? agent_.call_and_wait() : agent_.call();
   came_last_ = true;
-  if (firm_ && board_.met(delivered_ + 1)) return board_.event().rouse(host_);
+  if (firm_ && board_.settle(delivered_ + 1)) return board_.event().rouse(host_);
   if (firm_) {
     // The clock is read only now: where the other is there already nobody needs to know.
     arrived_at_ = host_.now();
@@ -250,6 +250,8 @@ Time PartialExchange::progress(Time now) {
     // (Not `published + 1`: this rank may have settled rounds that nobody has published.)
     const Outlook next = outlook(delivered_ + 1, now);
     if (!next.start) return next.again_at;
+    // The other is here since we looked: what both wait for is settled, and not run as well.
+    if (firm_ && board_.met(delivered_ + 1)) return now;
     board_.catch_up();
     if (board_.start(delivered_ + 1, next.last)) {
       if (helpers_ > 0) board_.signal_helpers(helpers_);
@@ -307,9 +309,10 @@ std::uint64_t PartialExchange::await() {
   check_open();
   let_go(delivered_);
   const std::uint64_t next = delivered_ + 1;
-  if (board_.published() >= next) {
+  const bool settled = board_.settled(next);
+  if (settled || board_.published() >= next) {
     if (waiting_) set_waiting(false);
-    offer();
+    if (!settled) offer();
     awaited_round_ = 0;
     return deliver();
   }
@@ -324,7 +327,7 @@ std::uint64_t PartialExchange::await() {
     const std::uint64_t news = board_.event().read();
     if (board_.published() >= next) break;
     const board::Watched watched = firm_ ? board_.others_firm(next) : board::Watched{};
-    if (firm_ && board_.settle_if_met(next)) break;
+    if (firm_ && board_.settle(next)) break;
     // After the news: a round that starts from here on changes them.
     look = look || news != news_before_deposit_;
     // (Soon, as a rank that is stopped between its deposit and the counter may be the last.)
@@ -333,7 +336,7 @@ std::uint64_t PartialExchange::await() {
     if (board_.published() >= next) break;
     if (now >= deadline) {
       if (firm_) board_.loosen(next);
-      if (firm_ && board_.settle_if_met(next)) break;
+      if (firm_ && board_.settle(next)) break;
       firm_ = false;
       set_waiting(false);
       give_up(next, Duration(now - began));
@@ -372,8 +375,6 @@ void PartialExchange::inspect(Time now) {
 std::uint64_t PartialExchange::deliver() {
   const std::uint64_t first = delivered_ + 1;
   delivered_ = std::max(board_.published(), first);
-  // (Another's word for it that a round was settled comes without a result.)
-  if (settles_ && board_.buffer_of(first) < 0) board_.settle(first);
   firm_ = false;
   if (options_.grace.share > 0) computing_since_ = host_.now();
   if (board_.is_last(delivered_)) {

@@ -116,10 +116,11 @@ void draw_faults(Random& random, Plan& plan) {
 
 Plan Plan::draw(Random& random) {
   Plan plan;
-  plan.ranks = random.between(2, 4);
-  plan.elements = random.between(1, 7);
-  plan.options.trigger = draw_trigger(random, plan.ranks);
-  plan.options.late = draw_late(random);
+  const bool settling = random.one_in(5);  // Two ranks that settle rounds between themselves.
+  plan.ranks = settling ? 2 : random.between(2, 4);
+  plan.elements = random.between(1, settling ? 2 : 7);
+  plan.options.trigger = settling ? all() : draw_trigger(random, plan.ranks);
+  plan.options.late = settling ? carry() : draw_late(random);
   plan.options.window = random.between(1, 3);
   const bool timed = random.one_in(4);
   if (timed && random.one_in(2)) {
@@ -139,6 +140,11 @@ Plan Plan::draw(Random& random) {
   // A clock that runs while ranks do makes slow helpers look like stopped ones.
   if (random.one_in(8)) plan.tick = random.one_in(2) ? kMillisecond : kMillisecond / 20;
   if (random.one_in(8)) plan.wake_early = random.between(2, 5);
+  if (random.one_in(6)) {
+    for (int rank = 0; rank < plan.ranks; ++rank) {
+      plan.timeouts.push_back(random.one_in(3) ? 0 : draw_duration(random));
+    }
+  }
   return plan;
 }
 
@@ -158,7 +164,7 @@ bool Plan::has_empty() const {
 }
 
 bool Plan::timeless() const {
-  if (!faults.empty() || tick > 0 || options.grace != no_grace()) return false;
+  if (!faults.empty() || !timeouts.empty() || tick > 0 || options.grace != no_grace()) return false;
   return std::all_of(actions.begin(), actions.end(), [](const std::vector<Action>& rank) {
     return std::all_of(rank.begin(), rank.end(),
                        [](const Action& action) { return action.computing == 0; });
@@ -191,6 +197,10 @@ std::string Plan::describe() const {
     text += ends[rank] == End::finish ? " finish\n" : " leave\n";
   }
   for (const Machine::Fault& fault : faults) text += "  " + to_string(fault) + "\n";
+  for (std::size_t rank = 0; rank < timeouts.size(); ++rank) {
+    text += "  rank " + std::to_string(rank) + " gives up after " +
+            std::to_string(timeouts[rank] / kMillisecond) + " ms (0: never)\n";
+  }
   return text;
 }
 

@@ -40,6 +40,8 @@ struct Plan {
   std::vector<Machine::Fault> faults;
   Time tick = 0;
   int wake_early = 0;
+  std::vector<Time>
+      timeouts;  ///< By rank; 0: never. A rank that gives up goes on with its next act.
 
   static Plan draw(Random& random);
 

@@ -19,6 +19,7 @@ using detail::PartialExchange;
 const Duration kTimeout = std::chrono::hours(1);
 /// Far more than the longest schedule that comes to an end takes.
 constexpr std::uint64_t kMostSteps = 200'000;
+constexpr Time kNowhere = -1;
 
 }  // namespace
 
@@ -29,6 +30,11 @@ const std::string& Play::run(const Plan& plan, Machine::Scheduler& scheduler, bo
   trace_ = trace;
   ledger_.open(plan);
   exchanges_.clear();
+  timeouts_.fill(kTimeout);
+  for (std::size_t rank = 0; rank < plan.timeouts.size(); ++rank) {
+    if (plan.timeouts[rank] > 0) timeouts_[rank] = Duration(plan.timeouts[rank]);
+  }
+  entered_.fill(kNowhere);
   stage_.set(plan.ranks);
   Machine& machine = stage_.machine();
   const board::PartialShape shape =
@@ -37,7 +43,7 @@ const std::string& Play::run(const Plan& plan, Machine::Scheduler& scheduler, bo
     board::Roster& roster = stage_.roster(rank);
     board::Host& host = stage_.host(rank);
     if (rank == 0) PartialBoard(memory, shape, roster, host).begin_after(plan.begin_after);
-    return std::make_unique<PartialExchange>(roster, host, kTimeout, memory, plan.elements,
+    return std::make_unique<PartialExchange>(roster, host, timeouts_[rank], memory, plan.elements,
                                              plan.type, plan.options);
   });
   delivered_.fill(plan.begin_after);
@@ -81,6 +87,7 @@ void Play::look(int rank, Step at) {
 void Play::idle() {
   // Somebody who is stopped or dead may have it in hand, and grace takes its time.
   if (!plan_->faults.empty() || plan_->tick > 0 || plan_->options.grace != no_grace()) return;
+  if (!plan_->timeouts.empty()) return;  // Who gave up does not start rounds.
   if (waiting_ == 0) return;
   look(0, Step::park);
   if (started_ > published_) {
@@ -137,7 +144,8 @@ void Play::check_start(std::uint64_t round, bool last) {
       ledger_.fail("rank " + std::to_string(rank) + " was more than the window behind" + where);
     }
   }
-  if (!somebody_waits) ledger_.fail("nobody waited" + where);
+  // (Somebody may have given up since the round was found to be wanted.)
+  if (!somebody_waits && plan_->timeouts.empty()) ledger_.fail("nobody waited" + where);
   if (last) {
     if (here.counting > 0) ledger_.fail("not everybody had finished" + where);
     return;
@@ -188,6 +196,7 @@ void Play::act(int rank) {
   }
   if (plan_->ends[rank] == End::leave) return exchange.leave();
   exchange.stop();
+  timeouts_[rank] = kTimeout;
   while (!exchange.finished()) take(rank);
 }
 
@@ -196,6 +205,7 @@ void Play::put(int rank, const Action& action) {
   const bool waits = action.kind == Action::Kind::exchange ||
                      (action.kind == Action::Kind::empty && !action.copied);
   const auto then = waits ? detail::Then::wait : detail::Then::go_on;
+  entered_[rank] = waits ? stage_.machine().now() : kNowhere;
   if (waits) begin_waiting(rank);  // Said before the deposit.
   if (action.kind == Action::Kind::empty) return exchange.deposit_nothing(then);
   const int id = ledger_.begin_deposit(rank, delivered_[rank], action.weight);
@@ -218,13 +228,26 @@ void Play::put(int rank, const Action& action) {
 void Play::take(int rank) {
   PartialExchange& exchange = *exchanges_[rank];
   begin_waiting(rank);
-  const std::uint64_t rounds = exchange.await();
+  const Time entered = entered_[rank] != kNowhere ? entered_[rank] : stage_.machine().now();
+  entered_[rank] = kNowhere;
+  std::uint64_t rounds = 0;
+  try {
+    rounds = exchange.await();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::timeout || timeouts_[rank] == kTimeout) throw;
+    if (stage_.machine().now() - entered < timeouts_[rank].count()) {
+      ledger_.fail("rank " + std::to_string(rank) + " gave up too early: " + error.what());
+    }
+  }
   waiting_ &= ~bit(rank);
   for (std::uint64_t i = 0; i < rounds; ++i) {
     const std::uint64_t round = ++delivered_[rank];
     const void* values = exchange.values(round);
     if (exchange.board().settled(round) && !ledger_.knows(round)) note_result(rank, round);
     ledger_.read(rank, round, values, exchange.receipt(round));
+    if (exchange.receipt(round).waited.count() > stage_.machine().now() - entered) {
+      ledger_.fail("rank " + std::to_string(rank) + " is said to have waited longer than it did");
+    }
     stage_.machine().pause();  // Who still wrote to the result would write now.
     ledger_.read_again(rank, round, values);
     // Sometimes a rank lets go of each round, and sometimes only with its next call.

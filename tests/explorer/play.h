@@ -48,6 +48,9 @@ class Play final : private Machine::Observer {
   bool trace_ = false;
   std::vector<std::unique_ptr<detail::PartialExchange>> exchanges_;
   std::array<std::uint64_t, Machine::kMostRanks> delivered_{};
+  std::array<Duration, Machine::kMostRanks> timeouts_{};
+  std::array<Time, Machine::kMostRanks>
+      entered_{};      ///< When it began to wait; kNowhere: it does not.
   Ranks waiting_ = 0;  ///< Ranks that are in await() or ready().
   Ranks waited_ = 0;   ///< Ranks that were at some time since the newest round was published.
   std::uint64_t attempt_ = 0;

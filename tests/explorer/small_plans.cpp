@@ -30,6 +30,16 @@ Plan leaving(Plan plan, int rank) {
   return plan;
 }
 
+/// Rank 0 comes later; ranks give up after these times (0: never).
+Plan late(Plan plan, Time computing, std::vector<Time> timeouts = {}, int window = 1) {
+  plan.actions[0][0].computing = computing;
+  plan.timeouts = std::move(timeouts);
+  plan.options.window = window;
+  return plan;
+}
+
+constexpr Time kMillisecond = 1'000'000;
+
 }  // namespace
 
 std::span<const SmallPlan> small_plans() {
@@ -60,6 +70,24 @@ std::span<const SmallPlan> small_plans() {
        leaving(world(2, all(), {{Kind::exchange}, {Kind::exchange, Kind::exchange}}), 0), 2},
       {"pair-settle-empty",
        world(2, all(), {{Kind::exchange, Kind::empty}, {Kind::exchange, Kind::exchange}}), 2},
+      {"pair-settle-late",
+       late(world(1, all(), {{Kind::exchange}, {Kind::exchange, Kind::start, Kind::start}}),
+            kMillisecond),
+       2},
+      {"pair-settle-given-up",
+       late(world(1, all(), {{Kind::exchange, Kind::start, Kind::start}, {Kind::exchange}}),
+            10 * kMillisecond, {0, 10 * kMillisecond}),
+       2},
+      {"pair-settle-both-give-up",
+       late(world(2, all(), {{Kind::exchange, Kind::exchange}, {Kind::exchange, Kind::exchange}}),
+            10 * kMillisecond, {10 * kMillisecond, 10 * kMillisecond}),
+       2},
+      {"pair-settle-again",
+       late(world(1, all(),
+                  {{Kind::exchange, Kind::start, Kind::exchange},
+                   {Kind::exchange, Kind::start, Kind::exchange}}),
+            10 * kMillisecond, {10 * kMillisecond, 10 * kMillisecond}, 3),
+       2},
       {"trio-first", world(1, first(), {{Kind::exchange}, {Kind::exchange}, {Kind::exchange}}), 1},
       {"trio-all", world(3, all(), {{Kind::exchange}, {Kind::exchange}, {Kind::exchange}}), 1},
       {"trio-majority",

@@ -13,6 +13,7 @@
 #include "cli/bench/commands.h"
 #include "cli/bench/side.h"
 #include "cli/console/arguments.h"
+#include "cli/console/program.h"
 #include "cli/console/progress.h"
 #include "cli/console/table.h"
 #include "cli/tour/rank.h"
@@ -197,6 +198,8 @@ void add_tour(CLI::App& program, int& exit_code) {
       ->add_option("--steps", *steps,
                    fmt::format("Steps of each rank; {} if not given", kDefaultSteps))
       ->type_name("N");
+  command->preparse_callback(
+      [](std::size_t) { refuse_under_launcher("syncopate tour", "start it once"); });
   command->callback([steps, &exit_code] {
     try {
       // So many steps the straggler's groups may lag behind.
