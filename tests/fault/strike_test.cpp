@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
     , OfTwo,
     ::testing::Combine(::testing::Values(SIGKILL, SIGSTOP), ::testing::Values("all"),
                        ::testing::Values(Step::read, Step::write, Step::replace, Step::deposit,
-                                         Step::wake, Step::park, Step::release)),
+                                         Step::reduce, Step::wake, Step::park, Step::release)),
     name);
 
 INSTANTIATE_TEST_SUITE_P(, Retry,
