@@ -114,6 +114,8 @@ PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber bas
   if (firm) {
     fresh.dropped.note(unreported_);
     step(Step::deposit);
+    // Before the swap: it orders this store and our look at the other's, so that of two who come at
+    // once one sees both; and whoever sees the deposit in the word sees that it is firm.
     fresh.firm.release(base + 1);
   }
   // Our own last change tells what is there, and the swap tells if not: reading the word first
