@@ -272,7 +272,8 @@ class PartialBoard {
     return note(rank, firm_slot(round)).firm;
   }
   int own_buffer() const { return shape_.buffers() + roster_.rank(); }
-  void expect_taken(const DecideWord& put);
+  /// Puts `slot` on the board if our word is still `value`, which means `word`; else reads it anew.
+  bool show(int slot, DecideWord word, std::uint64_t& value);
   /// How often the values of a deposit count in the sum.
   double factor(const Note& note) const;
   /// Reads deposits of this rank while its word is `value`; false, and nothing read, if it is not.

@@ -97,9 +97,13 @@ void PartialBoard::merge(int older, int fresh, int into) {
   merged.dropped.note(old_note.dropped.peek() + new_note.dropped.peek());
 }
 
-void PartialBoard::expect_taken(const DecideWord& put) {
-  expected_word_ =
-      DecideWord{.decided = put.decided + 1, .taken = put.deposit, .deposit = 0}.pack();
+bool PartialBoard::show(int slot, DecideWord word, std::uint64_t& value) {
+  step(Step::deposit);
+  word.deposit = slot + 1;
+  if (!words_[roster_.rank()].replace(value, word.pack())) return false;
+  unreported_ = 0;
+  expected_word_ = DecideWord{.decided = word.decided + 1, .taken = word.deposit}.pack();
+  return true;
 }
 
 PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber base, Time now,
@@ -145,14 +149,7 @@ PartialBoard::Put PartialBoard::deposit(int slot, double weight, RoundNumber bas
         fresh.dropped.note(unreported_ + note(me, older).dropped.peek());
       }
     }
-    step(Step::deposit);
-    DecideWord desired = word;
-    desired.deposit = put + 1;
-    if (words_[me].replace(value, desired.pack())) {
-      unreported_ = 0;
-      expect_taken(desired);
-      return word.deposit == 0 ? Put::arrived : Put::added;
-    }
+    if (show(put, word, value)) return word.deposit == 0 ? Put::arrived : Put::added;
   }
 }
 
@@ -169,14 +166,7 @@ PartialBoard::Put PartialBoard::arrive(RoundNumber base, Time now) {
     empty.arrived.note(now);
     empty.dropped.note(unreported_);
     empty.values.note(Note::Values::none);
-    step(Step::deposit);
-    DecideWord desired = word;
-    desired.deposit = slot + 1;
-    if (words_[me].replace(value, desired.pack())) {
-      unreported_ = 0;
-      expect_taken(desired);
-      return Put::arrived;
-    }
+    if (show(slot, word, value)) return Put::arrived;
   }
 }
 

@@ -141,7 +141,7 @@ void PartialExchange::end_deposit(Then then, PartialBoard::Put put) {
   }
   if (options_.trigger.kind == Trigger::Kind::all && put == PartialBoard::Put::arrived) {
     came_last_ = settles_ ? board_.others_here() : board_.completes_attendance();
-    last_in_a_row_ = came_last_ ? last_in_a_row_ + 1 : 0;
+    last_in_a_row_ = came_last_ && !settles_ ? last_in_a_row_ + 1 : 0;
   }
   if (then == Then::go_on) offer();
 }

@@ -96,7 +96,7 @@ class Link {
   virtual void note_loss() {}
   /// What to do if the program ends the fabric before the link goes, as long as it still works.
   /// Called on the program's thread. Where nobody but us can end it, never.
-  virtual void set_before_end(std::function<void()>) {}
+  virtual void set_before_end(const std::function<void()>& /*act*/) {}
 };
 
 }  // namespace syncopate::fabric

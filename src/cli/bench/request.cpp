@@ -5,6 +5,7 @@
 #include "cli/bench/rank.h"
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
+#include "cli/console/program.h"
 #include "collective/options.h"
 #include "fabric/launcher.h"
 #include "launch/launcher.h"
@@ -104,6 +105,10 @@ peers::Workload workload(const Typed& typed, const Defaults& defaults, int ranks
 /// Ranks that mpirun or the like has started measure themselves, wherever they are.
 Request checked_under_launcher(const Typed& typed, const Defaults& defaults, Request request,
                                const fabric::Launcher& launcher) {
+  if (!runs_anywhere(defaults.operation)) {
+    refuse_under_launcher("syncopate bench " + defaults.operation,
+                          "start it once, with --fabric to use MPI");
+  }
   const std::string started =
       fmt::format("{} has started {} ranks", fabric::to_string(launcher.kind), launcher.ranks);
   if (!typed.fabric.empty() || !typed.ranks_each.empty()) {
@@ -115,12 +120,6 @@ Request checked_under_launcher(const Typed& typed, const Defaults& defaults, Req
   }
   if (!typed.ranks.empty() && request.ranks != launcher.ranks) {
     throw UsageError(fmt::format("--ranks is {}, but {}", request.ranks, started));
-  }
-  if (!runs_anywhere(defaults.operation)) {
-    throw UsageError(
-        fmt::format("'syncopate bench {}' starts its ranks itself, but {}; start it once, with "
-                    "--fabric to use MPI",
-                    defaults.operation, started));
   }
   request.ours = our_side_here(launcher);
   request.speaks = launcher.rank == 0;

@@ -49,7 +49,7 @@ class MpiLink : public Link, private User {
   }
 
   void note_loss() override { leave_running(); }
-  void set_before_end(std::function<void()> act) override { before_end_ = std::move(act); }
+  void set_before_end(const std::function<void()>& act) override { before_end_ = act; }
 
  private:
   void before_end() override {
