@@ -33,6 +33,13 @@ MachineBoard::OnlyShare MachineBoard::only_share(RoundNumber round) {
   return {.values = slot_values(rank, word.taken - 1), .spare = lines_[rank].reading.load() == 0};
 }
 
+void MachineBoard::sum_up(RoundNumber round, double divisor, void* into) {
+  Job job;
+  ResultHeader header;
+  collect({.round = round}, job, header);
+  weighted_sum(shape_.type, shape_.elements, job.terms, 1 / divisor, into);
+}
+
 void MachineBoard::open(RoundNumber round, double divisor) {
   step(Step::start);
   control_->divisor.store(divisor);

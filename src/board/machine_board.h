@@ -35,6 +35,8 @@ class MachineBoard : public PartialBoard {
   };
   /// The values of the only rank that contributes, if there is one and they count once.
   OnlyShare only_share(RoundNumber round);
+  /// Sums up what was taken, divided by `divisor`, without the help of the ranks.
+  void sum_up(RoundNumber round, double divisor, void* into);
   /// Lets the ranks sum up what was taken, divided by `divisor`.
   void open(RoundNumber round, double divisor);
   /// Sums chunks up, or makes sure that others have; `over` if there is another attempt.

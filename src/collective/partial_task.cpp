@@ -19,9 +19,11 @@ using board::Time;
 using round::Facts;
 using round::Message;
 
-/// Where ranks sum up the next piece while one goes over the fabric.
-constexpr std::size_t kSmallestPiece = 512 << 10;
-/// It moves only while somebody looks, and a turn of the agent looks at much else.
+/// A sum that is so short goes with the line, to all machines, and each adds all of them up: that
+/// is one way to go instead of two.
+constexpr std::size_t kLongestWithLine = 4 << 10;
+constexpr std::size_t kMostGathered = 64 << 10;
+/// Data move only while somebody looks, and a turn of the agent looks at much else.
 constexpr int kLooks = 32;
 
 void put_set(fabric::Packer& packer, const RankSet& ranks, int count) {
@@ -51,6 +53,10 @@ std::vector<std::vector<int>> ranks_by_machine(const fabric::Place& place) {
   return result;
 }
 
+std::size_t bytes_with_line(std::size_t bytes, std::size_t machines) {
+  return bytes <= kLongestWithLine && bytes * machines <= kMostGathered ? bytes : 0;
+}
+
 /// Machines take part in a round at different times, so that only a clock they share tells who
 /// came last. Whoever waits long enough to care waits longer than their wall clocks are apart.
 std::int64_t wall_clock_ahead(board::Host& host) {
@@ -78,25 +84,23 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
       options_(options),
       board_(region_->data(), shape, means_.roster, means_.host),
       ranks_of_(ranks_by_machine(means_.place)),
+      values_bytes_(bytes_with_line(shape.elements * size_of(shape.type), ranks_of_.size())),
+      combine_(combine),
       agreement_(options.trigger, options.window, means_.place.machine_of, means_.place.machine,
                  board_.published()),
       wall_clock_ahead_(wall_clock_ahead(means_.host)),
+      piece_(length_of_pieces()),
       sum_(*means_.channel, means_.place, shape.elements * size_of(shape.type), combine) {
   std::size_t most = 1;
   for (const auto& ranks : ranks_of_) most = std::max(most, ranks.size());
   set_words_ = (most + 63) / 64;
   line_bytes_ = sizeof(Line) + sets * set_words_ * sizeof(std::uint64_t);
-  mine_.resize(line_bytes_);
-  lines_.resize(line_bytes_ * means_.place.machines());
-  piece_ = piece_of(most);
+  mine_.resize(line_bytes_ + values_bytes_);
+  lines_.resize(mine_.size() * means_.place.machines());
 }
 
-std::size_t PartialTask::piece_of(std::size_t ranks_of_a_machine) const {
-  const std::size_t machines = ranks_of_.size();
-  const std::size_t longest =
-      (ranks_of_a_machine > 1 ? SumByParts::piece_bytes(machines, kSmallestPiece)
-                              : SumByParts::piece_bytes(machines)) /
-      size_of(shape_.type);
+std::size_t PartialTask::length_of_pieces() const {
+  const std::size_t longest = SumByParts::piece_bytes(ranks_of_.size()) / size_of(shape_.type);
   // As many as there have to be, of one length, each beginning where something may on a board.
   const std::size_t count = std::max<std::size_t>((shape_.elements + longest - 1) / longest, 1);
   const std::size_t unit = board::Layout::kUnit / size_of(shape_.type);
@@ -109,13 +113,13 @@ std::uint64_t* PartialTask::set(std::byte* line, Set which) const {
 
 PartialTask::Line PartialTask::line(int machine) const {
   Line result;
-  std::memcpy(&result, lines_.data() + machine * line_bytes_, sizeof result);
+  std::memcpy(&result, lines_.data() + machine * mine_.size(), sizeof result);
   return result;
 }
 
 bool PartialTask::in_set(int machine, Set which, int rank) const {
   std::uint64_t word = 0;
-  const std::byte* sets_of = lines_.data() + machine * line_bytes_ + sizeof(Line);
+  const std::byte* sets_of = lines_.data() + machine * mine_.size() + sizeof(Line);
   std::memcpy(&word, sets_of + (which * set_words_ + rank / 64) * sizeof word, sizeof word);
   return (word >> (rank % 64) & 1) != 0;
 }
@@ -193,7 +197,15 @@ Time PartialTask::work(Time now) {
     if (!agreement_.started()) return again_at;
     begin();
   }
-  if (gathering_ != nullptr && gathering_->done()) gathering_.reset();
+  for (int look = 0; look < kLooks && gathering_ != nullptr; ++look) {
+    if (gathering_->done()) gathering_.reset();
+  }
+  if (values_bytes_ > 0) {
+    if (gathering_ != nullptr) return now;
+    add_up_gathered();
+    conclude(now);
+    return now;
+  }
   if (!opened_ && !divisor_unknown()) open(reserve());
   if (opened_) advance_pieces(now);
   if (gathering_ == nullptr && all_begun() && !under_way_) conclude(now);
@@ -240,8 +252,12 @@ void PartialTask::begin() {
   }
   own.step_time = round::median(times).count();
   std::memcpy(mine_.data(), &own, sizeof own);
-  gathering_ = means_.channel->gather(mine_.data(), line_bytes_, lines_.data());
+  if (values_bytes_ > 0) {
+    board_.sum_up(agreement_.next(), reserve_for(own.weight), mine_.data() + line_bytes_);
+  }
+  gathering_ = means_.channel->gather(mine_.data(), mine_.size(), lines_.data());
   phase_ = Phase::exchanging;
+  if (values_bytes_ > 0) return;
   begun_ = 0;
   opened_ = false;
   if (!divides_first()) open(1);
@@ -266,7 +282,29 @@ double PartialTask::reserve() const {
   for (int machine = 0; machine < means_.place.machines(); ++machine) {
     most = std::max(most, line(machine).weight);
   }
-  return std::exp2(std::ceil(std::log2(most)));
+  return reserve_for(most);
+}
+
+double PartialTask::reserve_for(double weight) const {
+  return divides_first() && weight > 1 ? std::exp2(std::ceil(std::log2(weight))) : 1;
+}
+
+void PartialTask::add_up_gathered() {
+  auto* result = static_cast<std::byte*>(board_.result());
+  std::vector<board::Term> terms;
+  for (int machine = 0; machine < means_.place.machines(); ++machine) {
+    terms.push_back({.values = lines_.data() + machine * mine_.size() + line_bytes_,
+                     .weight = reserve_for(line(machine).weight)});
+  }
+  if (combine_ == fabric::Combine::sum) {
+    board::weighted_sum(shape_.type, shape_.elements, terms, 1 / divisor(), result);
+    return;
+  }
+  std::fill_n(result, values_bytes_, std::byte{0});
+  for (const board::Term& term : terms) {
+    const auto* bytes = static_cast<const std::byte*>(term.values);
+    for (std::size_t i = 0; i < values_bytes_; ++i) result[i] |= bytes[i];
+  }
 }
 
 void PartialTask::open(double divisor) {

@@ -54,6 +54,8 @@ class PartialTask final : public Agent::Task {
   void post();
   void begin();
   void open(double divisor);
+  /// What the machines have sent with their lines.
+  void add_up_gathered();
   void advance_pieces(Agent::Time now);
   void overcome_stall(board::AttemptWord attempt, Agent::Time now);
   void conclude(Agent::Time now);
@@ -67,7 +69,9 @@ class PartialTask final : public Agent::Task {
     return shape_.type == DataType::float16 && shape_.scale != Scale::none;
   }
   double reserve() const;
-  std::size_t piece_of(std::size_t ranks_of_a_machine) const;
+  /// The same for one machine's sum alone, of deposits that weigh so much.
+  double reserve_for(double weight) const;
+  std::size_t length_of_pieces() const;
   bool all_begun() const { return begun_ == shape_.elements; }
   Line line(int machine) const;
   std::uint64_t* set(std::byte* line, Set which) const;
@@ -80,7 +84,9 @@ class PartialTask final : public Agent::Task {
   board::MachineBoard board_;
   std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
   std::size_t set_words_;
-  std::size_t line_bytes_;
+  std::size_t line_bytes_;    ///< Of what a machine tells the others …
+  std::size_t values_bytes_;  ///< … and its sum, which goes with it if it is short; otherwise 0.
+  fabric::Combine combine_;
   round::Agreement agreement_;
   round::Facts own_;
   Duration typical_step_{0};

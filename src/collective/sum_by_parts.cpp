@@ -7,10 +7,11 @@
 
 namespace syncopate::detail {
 
-std::size_t SumByParts::piece_bytes(std::size_t machines, std::size_t at_least) {
+std::size_t SumByParts::piece_bytes(std::size_t machines) {
   constexpr std::size_t kOfMachine = 64 << 10;
+  constexpr std::size_t kSmallest = 512 << 10;
   constexpr std::size_t kLargest = 4 << 20;
-  return std::clamp(kOfMachine * machines, at_least, kLargest);
+  return std::clamp(kOfMachine * machines, kSmallest, kLargest);
 }
 
 SumByParts::SumByParts(fabric::Channel& channel, std::vector<int> machines, int own)

@@ -37,7 +37,7 @@ class SumByParts {
     return machines <= kMostMachines && bytes >= machines * kSmallestPart;
   }
   /// How long a piece is: its parts should be worth a message, and stay in the caches.
-  static std::size_t piece_bytes(std::size_t machines, std::size_t at_least = 1 << 20);
+  static std::size_t piece_bytes(std::size_t machines);
 
   /// `machines` are those that take part, in increasing order: the same on each, `own` among them.
   SumByParts(fabric::Channel& channel, std::vector<int> machines, int own);
@@ -51,7 +51,7 @@ class SumByParts {
  private:
   using Operations = std::vector<std::unique_ptr<fabric::Operation>>;
   static constexpr int kMostMachines = 64;
-  static constexpr std::size_t kSmallestPart = 2 << 10;
+  static constexpr std::size_t kSmallestPart = 1 << 10;
 
   static bool all_done(Operations& operations, std::uint64_t& moves);
   /// The elements of the piece that machine `index` adds up.

@@ -1,5 +1,5 @@
-// Partial sums over machines of one rank: the bits of one board, however the sum is divided, by
-// parts and by the fabric's own reduction, and over more machines than go by parts.
+// Partial sums over machines of one rank: the bits of one board, however the sum is divided, where
+// it goes with the lines of the machines and where by parts; and by the fabric's own reduction.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -45,32 +45,40 @@ using Types = ::testing::Types<float, double, bfloat16, float16>;
 TYPED_TEST_SUITE(SumOverMachines, Types);
 
 TYPED_TEST(SumOverMachines, OfOneRankHasTheBitsOfOneBoard) {
-  constexpr std::size_t kElements = 5003;
-  ASSERT_TRUE(detail::SumByParts::pays(kElements * sizeof(TypeParam), 3));
-  for (const Scale scale : {Scale::none, Scale::ranks, Scale::contributors, Scale::weight}) {
-    const auto one_board = sum_of<TypeParam>(World::threads(3), kElements, scale);
-    const auto machines = sum_of<TypeParam>(machines_of_one(3), kElements, scale);
-    ASSERT_EQ(one_board.size(), 3 * kElements);
-    ASSERT_EQ(machines.size(), 3 * kElements);
-    for (std::size_t i = 0; i < machines.size(); ++i) {
-      ASSERT_EQ(std::memcmp(&machines[i], &one_board[i], sizeof machines[i]), 0)
-          << "element " << i << ": " << float(machines[i]) << ", not " << float(one_board[i]);
+  for (const std::size_t elements : {1, 301, 5003}) {  // With the lines, and by parts.
+    ASSERT_EQ(detail::SumByParts::pays(elements * sizeof(TypeParam), 3), elements == 5003);
+    for (const Scale scale : {Scale::none, Scale::ranks, Scale::contributors, Scale::weight}) {
+      const auto one_board = sum_of<TypeParam>(World::threads(3), elements, scale);
+      const auto machines = sum_of<TypeParam>(machines_of_one(3), elements, scale);
+      ASSERT_EQ(one_board.size(), 3 * elements);
+      ASSERT_EQ(machines.size(), 3 * elements);
+      for (std::size_t i = 0; i < machines.size(); ++i) {
+        ASSERT_EQ(std::memcmp(&machines[i], &one_board[i], sizeof machines[i]), 0)
+            << "element " << i << ": " << float(machines[i]) << ", not " << float(one_board[i]);
+      }
     }
   }
 }
 
-TEST(SumsOverMachines, IsDividedWithoutPartsToo) {
-  constexpr std::size_t kElements = 7;
-  ASSERT_FALSE(detail::SumByParts::pays(kElements * sizeof(double), 3));
-  const auto whole = sum_of<double>(machines_of_one(3), kElements, Scale::none);
-  const auto mean = sum_of<double>(machines_of_one(3), kElements, Scale::contributors);
-  for (std::size_t i = 0; i < mean.size(); ++i) EXPECT_NEAR(mean[i], whole[i] / 3, 1e-12);
+/// Too many bytes to go with the lines of so many machines, and too few to be cut into parts.
+TYPED_TEST(SumOverMachines, GoesByTheFabricsOwnReduction) {
+  constexpr int kMachines = 20;
+  constexpr std::size_t kElements = (16 << 10) / sizeof(TypeParam);
+  ASSERT_FALSE(detail::SumByParts::pays(kElements * sizeof(TypeParam), kMachines));
+  const auto whole = sum_of<TypeParam>(machines_of_one(kMachines), kElements, Scale::none);
+  const auto mean = sum_of<TypeParam>(machines_of_one(kMachines), kElements, Scale::contributors);
+  const auto one_board = sum_of<TypeParam>(World::threads(kMachines), kElements, Scale::none);
+  const float within = sizeof(TypeParam) > 2 ? 0.1F : 50.F;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    ASSERT_NEAR(float(whole[i]), float(one_board[i]), within);
+    ASSERT_NEAR(float(mean[i]), float(one_board[i]) / kMachines, within / kMachines);
+  }
 }
 
 /// The mean of equal values is that value, however large or small.
 void expect_mean(std::vector<World> worlds, Scale scale, double weight, float value, float within) {
   on_threads(std::move(worlds), [&](World& world) {
-    for (const std::size_t elements : {5000, 100}) {  // By parts, and not.
+    for (const std::size_t elements : {5000, 100}) {  // By parts, and with the lines.
       PartialAllreduce<float16> rounds(world, elements, {.trigger = all(), .scale = scale});
       std::fill_n(rounds.slot(), elements, float16(value));
       const auto round = rounds.exchange(weight).front();
