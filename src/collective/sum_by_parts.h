@@ -51,7 +51,7 @@ class SumByParts {
  private:
   using Operations = std::vector<std::unique_ptr<fabric::Operation>>;
   static constexpr int kMostMachines = 64;
-  static constexpr std::size_t kSmallestPart = 1 << 10;
+  static constexpr std::size_t kSmallestPart = 256;
 
   static bool all_done(Operations& operations, std::uint64_t& moves);
   /// The elements of the piece that machine `index` adds up.

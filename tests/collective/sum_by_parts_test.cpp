@@ -124,8 +124,8 @@ TEST(SumByParts, RoundsSixteenBitsOnce) {
 }
 
 TEST(SumByParts, PaysWhereMessagesAreNeitherTooSmallNorTooMany) {
-  EXPECT_TRUE(SumByParts::pays(2 << 10, 2));
-  EXPECT_FALSE(SumByParts::pays(2 << 10, 3));
+  EXPECT_TRUE(SumByParts::pays(4 << 10, 16));
+  EXPECT_FALSE(SumByParts::pays(4 << 10, 17));
   EXPECT_TRUE(SumByParts::pays(1 << 20, 64));
   EXPECT_FALSE(SumByParts::pays(1 << 30, 65));
 }
