@@ -43,6 +43,8 @@ constexpr Time kShortestNap = kMillisecond / 20;
 constexpr Time kLongNap = kMillisecond / 2;
 constexpr Time kLongestNap = 2 * kMillisecond;
 constexpr Time kNapsOfSilence = 200;
+/// A machine with which nothing was exchanged for so long may be asleep.
+constexpr Time kMayBeAsleep = kMillisecond;
 /// How long it leaves its work to a rank before it asks again whether the rank still does it. Where
 /// the two share a core and no other rank can want anything, every look is time of the rank.
 constexpr Time kRest = kMillisecond / 10;
@@ -91,6 +93,9 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       timeout_(timeout.count()),
       orders_{{.order = {.kind = Order::Kind::world}}},
       regions_(WorldState::control_bytes(), roster_.ranks()),
+      bell_(place.machines(), place.machine, [this] { agency_.call(); }),
+      told_bell_(place.machines()),
+      contact_at_(place.machines()),
       known_dead_(roster_.ranks()),
       heard_(place.machines()) {
   thread_ = std::thread([this] { run(); });
@@ -128,6 +133,9 @@ Time Agent::turn(Time now) {
   calls_ = calls;
   const bool told = receive(now);
   if (failed_) return kNever;
+  for (const auto& [machine, way] : bell_.take_proven_ways()) {
+    send(machine, fabric::Packer().put(Kind::way).put(way).bytes());
+  }
   if (called || told) active_at_ = now;
   const bool looked = look_after_ranks(now);
   const bool news = called || told || looked;
@@ -276,7 +284,26 @@ void Agent::add_tasks() {
 }
 
 void Agent::post(std::uint64_t task, int machine, std::span<const std::byte> message) {
-  fabric_->send(machine, fabric::Packer().put(Kind::task).put(task).put_bytes(message).bytes());
+  send(machine, fabric::Packer().put(Kind::task).put(task).put_bytes(message).bytes());
+}
+
+void Agent::send(int machine, std::span<const std::byte> message) {
+  tell_bell(machine);
+  fabric_->send(machine, message);
+  const Time now = host_->now();
+  if (now - std::exchange(contact_at_[machine], now) > kMayBeAsleep) bell_.ring(machine);
+}
+
+void Agent::tell_bell(int machine) {
+  if (told_bell_[machine]) return;
+  told_bell_[machine] = true;
+  fabric_->send(machine, fabric::Packer().put(Kind::bell).put_bytes(bell_.address()).bytes());
+}
+
+void Agent::send_to_others(std::span<const std::byte> message) {
+  for (int machine = 0; machine < place_.machines(); ++machine) {
+    if (machine != place_.machine) send(machine, message);
+  }
 }
 
 void Agent::deliver(std::uint64_t task, int from, std::span<const std::byte> message) {
@@ -292,6 +319,7 @@ bool Agent::receive(Time now) {
   std::vector<std::byte> message;
   for (int from = fabric_->receive(message); from >= 0; from = fabric_->receive(message)) {
     heard_[from] = now;
+    contact_at_[from] = now;
     fabric::Unpacker unpacker(message);
     const auto kind = unpacker.take<Kind>();
     any = any || kind == Kind::task || kind == Kind::dead;
@@ -302,9 +330,16 @@ bool Agent::receive(Time now) {
         break;
       }
       case Kind::ping:
-        fabric_->send(from, fabric::Packer().put(Kind::pong).bytes());
+        send(from, fabric::Packer().put(Kind::pong).bytes());
         break;
       case Kind::pong:
+        break;
+      case Kind::bell:
+        bell_.learn(from, unpacker.rest());
+        tell_bell(from);
+        break;
+      case Kind::way:
+        bell_.prefer(from, unpacker.take<int>());
         break;
       case Kind::dead:
         agency_.note_dead(unpacker.take<int>());
@@ -328,10 +363,7 @@ bool Agent::look_after_ranks(Time now) {
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     if (known_dead_[rank] || !roster_.dead(rank)) continue;
     known_dead_[rank] = true;
-    for (int machine = 0; machine < place_.machines(); ++machine) {
-      if (machine == place_.machine) continue;
-      fabric_->send(machine, fabric::Packer().put(Kind::dead).put(roster_.number(rank)).bytes());
-    }
+    send_to_others(fabric::Packer().put(Kind::dead).put(roster_.number(rank)).bytes());
   }
   return true;
 }
@@ -358,7 +390,7 @@ void Agent::look_after_machines(Time now) {
                   "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
                   "seconds); training can go on from its last checkpoint");
     }
-    fabric_->send(machine, fabric::Packer().put(Kind::ping).bytes());
+    send(machine, fabric::Packer().put(Kind::ping).bytes());
   }
 }
 
@@ -402,9 +434,8 @@ void Agent::fail(const std::string& what_happened, const std::string& what_to_do
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
     try {
-      fabric_->send(
-          machine,
-          fabric::Packer().put(Kind::failure).put_bytes({words, what_happened.size()}).bytes());
+      send(machine,
+           fabric::Packer().put(Kind::failure).put_bytes({words, what_happened.size()}).bytes());
     } catch (const std::exception&) {
       // Whoever can be told is told.
     }

@@ -25,6 +25,7 @@
 #include "collective/crowding.h"
 #include "collective/order.h"
 #include "collective/region.h"
+#include "fabric/doorbell.h"
 #include "fabric/fabric.h"
 #include "syncopate/policy.h"
 
@@ -79,7 +80,15 @@ class Agent {
   void drive(const board::Event& event, std::uint64_t seen, Time until);
 
  private:
-  enum class Kind : std::uint8_t { task, ping, pong, dead, failure };
+  enum class Kind : std::uint8_t {
+    task,     // for one of the tasks
+    ping,     // to be answered …
+    pong,     // … by this
+    dead,     // a rank of the sender's machine
+    failure,  // the sender cannot go on
+    bell,     // where the sender's rings
+    way,      // by which the receiver has rung at the sender's
+  };
   struct Ordered {
     Order order;
     std::uint64_t offset = 0;  ///< Of its region.
@@ -101,6 +110,10 @@ class Agent {
   bool receive(Time now);
   void deliver(std::uint64_t task, int from, std::span<const std::byte> message);
   void post(std::uint64_t task, int machine, std::span<const std::byte> message);
+  /// Sends a message, and rings where it may find nobody awake.
+  void send(int machine, std::span<const std::byte> message);
+  void send_to_others(std::span<const std::byte> message);
+  void tell_bell(int machine);
   /// Whether it was time for it.
   bool look_after_ranks(Time now);
   Time ping_every() const;
@@ -136,6 +149,9 @@ class Agent {
   std::map<std::uint64_t, Charge> tasks_;
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 
+  fabric::Doorbell bell_;         ///< Calls this agent. Goes before what it calls.
+  std::vector<bool> told_bell_;   ///< Machines that know where it is.
+  std::vector<Time> contact_at_;  ///< When a message last went to a machine or came from there.
   std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
   std::vector<Time> heard_;       ///< When each machine last said anything.
   Time urgent_since_ = board::kNever;

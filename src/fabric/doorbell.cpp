@@ -1,0 +1,180 @@
+#include "fabric/doorbell.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "fabric/packet.h"
+
+namespace syncopate::fabric {
+namespace {
+
+/// More addresses than this of one machine are not tried.
+constexpr std::size_t kMostWays = 8;
+/// Already taken: the machine was told.
+constexpr int kTold = -1;
+
+bool wanted() {
+  const char* text = std::getenv(kDoorbellVariable);
+  return text == nullptr || std::string_view(text) != "off";
+}
+
+int open_socket() {
+  if (!wanted()) return -1;
+  const int result = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (result < 0) return -1;
+  const sockaddr_in anywhere{.sin_family = AF_INET};
+  if (::bind(result, reinterpret_cast<const sockaddr*>(&anywhere), sizeof anywhere) == 0) {
+    return result;
+  }
+  ::close(result);
+  return -1;
+}
+
+std::uint16_t port_of(int socket) {
+  sockaddr_in bound{};
+  socklen_t length = sizeof bound;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length);
+  return bound.sin_port;
+}
+
+/// Where those can reach this machine that are not on it.
+std::vector<in_addr_t> addresses_of_host() {
+  std::vector<in_addr_t> result;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return result;
+  for (const ifaddrs* one = all; one != nullptr && result.size() < kMostWays; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    if ((one->ifa_flags & IFF_UP) == 0 || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    result.push_back(reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr);
+  }
+  ::freeifaddrs(all);
+  return result;
+}
+
+/// The same for all who have one loopback.
+std::uint64_t host_identity() {
+  std::string text;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+  std::array<char, 64> network{};
+  if (::readlink("/proc/self/ns/net", network.data(), network.size() - 1) > 0) {
+    text += network.data();
+  }
+  return std::hash<std::string>()(text);
+}
+
+}  // namespace
+
+Doorbell::File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Doorbell::Doorbell(int machines, int own, std::function<void()> rung)
+    : own_(own),
+      rung_(std::move(rung)),
+      socket_(open_socket()),
+      end_(socket_.get() < 0 ? -1 : ::eventfd(0, EFD_CLOEXEC)),
+      machines_(machines),
+      proven_(machines) {
+  if (end_.get() < 0) return;
+  port_ = port_of(socket_.get());
+  std::random_device random;
+  secret_ = std::uint64_t{random()} << 32 | random();
+  // The program's signals are for its own threads.
+  sigset_t every, before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  listener_ = std::thread([this] { listen(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Doorbell::~Doorbell() {
+  if (!listener_.joinable()) return;
+  ::eventfd_write(end_.get(), 1);
+  listener_.join();
+}
+
+std::vector<std::byte> Doorbell::address() const {
+  if (!listener_.joinable()) return {};
+  Packer packer;
+  packer.put(secret_).put(host_identity()).put(port_);
+  for (const in_addr_t address : addresses_of_host()) packer.put(address);
+  return packer.bytes();
+}
+
+void Doorbell::learn(int machine, std::span<const std::byte> address) {
+  if (address.empty()) return;
+  Unpacker unpacker(address);
+  Machine& learnt = machines_[machine];
+  learnt = {.secret = unpacker.take<std::uint64_t>()};
+  const bool here = unpacker.take<std::uint64_t>() == host_identity();
+  const auto port = unpacker.take<std::uint16_t>();
+  const auto add = [&](in_addr_t where) {
+    learnt.ways.emplace_back(
+        static_cast<int>(learnt.ways.size()),
+        sockaddr_in{.sin_family = AF_INET, .sin_port = port, .sin_addr = {where}});
+  };
+  if (here) return add(htonl(INADDR_LOOPBACK));
+  while (!unpacker.rest().empty()) add(unpacker.take<in_addr_t>());
+}
+
+void Doorbell::ring(int machine) {
+  if (socket_.get() < 0) return;
+  const Machine& there = machines_[machine];
+  for (const auto& [way, where] : there.ways) {
+    const Ring ring{.secret = there.secret, .from = own_, .way = way};
+    // What cannot be sent is lost, as others are on their way.
+    ::sendto(socket_.get(), &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL,
+             reinterpret_cast<const sockaddr*>(&where), sizeof where);
+  }
+}
+
+std::vector<std::pair<int, int>> Doorbell::take_proven_ways() {
+  std::vector<std::pair<int, int>> result;
+  if (!any_proven_.exchange(false)) return result;
+  for (std::size_t machine = 0; machine < proven_.size(); ++machine) {
+    const int proven = proven_[machine].load();
+    if (proven <= 0) continue;
+    proven_[machine] = kTold;
+    result.emplace_back(static_cast<int>(machine), proven - 1);
+  }
+  return result;
+}
+
+void Doorbell::prefer(int machine, int way) {
+  std::erase_if(machines_[machine].ways, [&](const auto& one) { return one.first != way; });
+}
+
+void Doorbell::listen() {
+  std::array<pollfd, 2> files{pollfd{.fd = socket_.get(), .events = POLLIN},
+                              pollfd{.fd = end_.get(), .events = POLLIN}};
+  for (;;) {
+    Ring ring;
+    const ssize_t bytes = ::recv(socket_.get(), &ring, sizeof ring, MSG_DONTWAIT | MSG_TRUNC);
+    if (bytes < 0) {  // Nothing there, or news of one that did not arrive.
+      ::poll(files.data(), files.size(), -1);
+      if (files[1].revents != 0) return;
+      continue;
+    }
+    if (bytes != sizeof ring || ring.secret != secret_) continue;
+    if (ring.from < 0 || ring.from >= static_cast<int>(proven_.size())) continue;
+    int unproven = 0;
+    if (proven_[ring.from].compare_exchange_strong(unproven, ring.way + 1)) any_proven_ = true;
+    rung_();
+  }
+}
+
+}  // namespace syncopate::fabric

@@ -1,0 +1,82 @@
+// Wakes the agent of another machine. Nobody can sleep until a message of MPI comes, so agents look
+// for messages now and then, and a message that comes in between would wait for the next look. A
+// datagram goes after it, to a socket at which a thread of the other machine sleeps. It says
+// nothing: one that is lost costs a nap, one that comes for nothing a look.
+//
+// Where machines have no IPv4 between them, or something in between lets nothing through, nothing
+// rings. SYNCOPATE_DOORBELL=off does without.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace syncopate::fabric {
+
+inline constexpr const char* kDoorbellVariable = "SYNCOPATE_DOORBELL";
+
+class Doorbell {
+ public:
+  /// `rung` is called on a thread of this bell's own whenever one of `machines` rings here.
+  Doorbell(int machines, int own, std::function<void()> rung);
+  ~Doorbell();
+  Doorbell(const Doorbell&) = delete;
+  Doorbell& operator=(const Doorbell&) = delete;
+
+  /// What another machine has to learn to ring here; empty if nobody can.
+  std::vector<std::byte> address() const;
+  void learn(int machine, std::span<const std::byte> address);
+  /// Rings at a machine whose address is known, by all ways that may lead there.
+  void ring(int machine);
+
+  /// Which machines have rung for the first time since the last call, and by which way. They should
+  /// be told (prefer()).
+  std::vector<std::pair<int, int>> take_proven_ways();
+  /// From now on rings there by this way alone.
+  void prefer(int machine, int way);
+
+ private:
+  struct Ring {  ///< The datagram.
+    std::uint64_t secret = 0;
+    std::int32_t from = 0;
+    std::int32_t way = 0;
+  };
+  struct Machine {
+    std::uint64_t secret = 0;
+    std::vector<std::pair<int, sockaddr_in>> ways;  ///< By their numbers.
+  };
+  class File {  ///< An open one; -1 if there is none.
+   public:
+    explicit File(int descriptor) : descriptor_(descriptor) {}
+    ~File();
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    int get() const { return descriptor_; }
+
+   private:
+    int descriptor_;
+  };
+
+  void listen();
+
+  const int own_;
+  const std::function<void()> rung_;
+  const File socket_;
+  const File end_;            ///< Readable once the listener is to end.
+  std::uint16_t port_ = 0;    ///< In the order of the network.
+  std::uint64_t secret_ = 0;  ///< What does not know it did not mean us.
+  std::vector<Machine> machines_;
+  /// By machine, 1 + the way by which it has rung: 0 before that, and again once taken.
+  std::vector<std::atomic<int>> proven_;
+  std::atomic<bool> any_proven_ = false;
+  std::thread listener_;
+};
+
+}  // namespace syncopate::fabric

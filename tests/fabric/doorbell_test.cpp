@@ -1,0 +1,108 @@
+// Bells ring at the machine that is meant, and nowhere else.
+#include "fabric/doorbell.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+
+namespace syncopate::testing {
+namespace {
+
+using fabric::Doorbell;
+using namespace std::chrono_literals;
+
+/// Counts how often a bell has rung.
+class Counter {
+ public:
+  void add() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+    changed_.notify_all();
+  }
+  bool reaches(int count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 20s, [&] { return count_ >= count; });
+  }
+  int count() {
+    const std::lock_guard lock(mutex_);
+    return count_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
+/// What was sent before has come by the time that this has rung: one socket, one host.
+void expect_nothing_before(Doorbell& here, Counter& counter) {
+  const int before = counter.count();
+  Doorbell other(2, 1, [] {});
+  other.learn(0, here.address());
+  other.ring(0);
+  ASSERT_TRUE(counter.reaches(before + 1));
+  EXPECT_EQ(counter.count(), before + 1);
+}
+
+TEST(Doorbell, RingsWhereItIsMeantTo) {
+  Counter one, two;
+  Doorbell first(3, 0, [&] { one.add(); });
+  Doorbell second(3, 1, [&] { two.add(); });
+  first.learn(1, second.address());
+  second.learn(0, first.address());
+  first.ring(1);
+  ASSERT_TRUE(two.reaches(1));
+  first.ring(1);
+  ASSERT_TRUE(two.reaches(2));
+  EXPECT_EQ(one.count(), 0);
+  second.ring(0);
+  ASSERT_TRUE(one.reaches(1));
+}
+
+TEST(Doorbell, TellsOnceWhichWayLedHere) {
+  Counter counter;
+  Doorbell here(2, 0, [&] { counter.add(); });
+  Doorbell there(2, 1, [] {});
+  there.learn(0, here.address());
+  there.ring(0);
+  ASSERT_TRUE(counter.reaches(1));
+  const auto proven = here.take_proven_ways();
+  ASSERT_EQ(proven.size(), 1U);
+  EXPECT_EQ(proven[0].first, 1);
+  there.prefer(0, proven[0].second);
+  there.ring(0);
+  ASSERT_TRUE(counter.reaches(2));
+  EXPECT_TRUE(here.take_proven_ways().empty());
+  there.prefer(0, 99);  // A way that there is not: nothing is left.
+  there.ring(0);
+  expect_nothing_before(here, counter);
+}
+
+TEST(Doorbell, IsDeafToWhoDoesNotKnowIt) {
+  Counter counter;
+  Doorbell here(2, 0, [&] { counter.add(); });
+  Doorbell stranger(2, 1, [] {});
+  std::vector<std::byte> address = here.address();
+  address[0] ^= std::byte{1};  // Its secret.
+  stranger.learn(0, address);
+  stranger.ring(0);
+  expect_nothing_before(here, counter);
+}
+
+TEST(Doorbell, IsSilentWhereThereIsNone) {
+  ASSERT_EQ(setenv(fabric::kDoorbellVariable, "off", 1), 0);
+  Doorbell off(2, 0, [] { FAIL() << "nobody can ring"; });
+  ASSERT_EQ(unsetenv(fabric::kDoorbellVariable), 0);
+  EXPECT_TRUE(off.address().empty());
+  Doorbell other(2, 1, [] {});
+  other.learn(0, off.address());
+  other.ring(0);
+  off.learn(1, other.address());
+  off.ring(1);
+}
+
+}  // namespace
+}  // namespace syncopate::testing
