@@ -20,6 +20,17 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Skew, {{Skew::none, "none"},
                                     {Skew::arrival, "arrival"},
                                     {Skew::chronic, "chronic"}})
 
+/// With "activation", what the others do when one arrives.
+enum class Others {
+  wait,     ///< for it
+  away,     ///< asleep: nobody waits or looks on their machines
+  compute,  ///< they keep their cores busy
+};
+
+NLOHMANN_JSON_SERIALIZE_ENUM(Others, {{Others::wait, "wait"},
+                                      {Others::away, "away"},
+                                      {Others::compute, "compute"}})
+
 struct Workload {
   /// "allreduce", "partial", "group", "activation" or "idle"; peers allreduce.
   std::string operation = "allreduce";
@@ -41,12 +52,12 @@ struct Workload {
   int window = 8;
   int group_size = 0;
   int synchronise_every = 10;
-  bool others_wait = true;  ///< With "activation", for whoever arrives; else they are away.
+  Others others = Others::wait;
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Workload, operation, skew, bytes, iterations,
                                                 seconds, warmup, touch, read, average, skew_ms,
                                                 slow_ms, fast_ms, trigger, grace, window,
-                                                group_size, synchronise_every, others_wait)
+                                                group_size, synchronise_every, others)
 
 }  // namespace peers

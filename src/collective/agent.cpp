@@ -43,8 +43,6 @@ constexpr Time kShortestNap = kMillisecond / 20;
 constexpr Time kLongNap = kMillisecond / 2;
 constexpr Time kLongestNap = 2 * kMillisecond;
 constexpr Time kNapsOfSilence = 200;
-/// A machine with which nothing was exchanged for so long may be asleep.
-constexpr Time kMayBeAsleep = kMillisecond;
 /// How long it leaves its work to a rank before it asks again whether the rank still does it. Where
 /// the two share a core and no other rank can want anything, every look is time of the rank.
 constexpr Time kRest = kMillisecond / 10;
@@ -171,6 +169,7 @@ Time Agent::turn_or_fail(Time now) {
 }
 
 void Agent::run() {
+  board::ask_for_short_slices();
   std::unique_lock lock(turn_);
   for (Time now = host_->now(); !over(now); now = host_->now()) {
     const Time again_at = turn_or_fail(now);
@@ -291,7 +290,10 @@ void Agent::send(int machine, std::span<const std::byte> message) {
   tell_bell(machine);
   fabric_->send(machine, message);
   const Time now = host_->now();
-  if (now - std::exchange(contact_at_[machine], now) > kMayBeAsleep) bell_.ring(machine);
+  // The other machine is taken to be as crowded as this one.
+  const Time awake_for =
+      crowded(now, roster_.ranks() + 1) ? kAwakeOversubscribed : kAwakeOnFreeCores;
+  if (now - std::exchange(contact_at_[machine], now) > awake_for) bell_.ring(machine);
 }
 
 void Agent::tell_bell(int machine) {

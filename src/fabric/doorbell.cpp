@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include "board/host.h"
 #include "fabric/packet.h"
 
 namespace syncopate::fabric {
@@ -159,6 +160,7 @@ void Doorbell::prefer(int machine, int way) {
 }
 
 void Doorbell::listen() {
+  board::ask_for_short_slices();
   std::array<pollfd, 2> files{pollfd{.fd = socket_.get(), .events = POLLIN},
                               pollfd{.fd = end_.get(), .events = POLLIN}};
   for (;;) {

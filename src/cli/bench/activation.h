@@ -1,6 +1,6 @@
 // Our side of bench/peers/activation.h: rounds that start with the first arrival, in a world of
-// several machines. The other ranks wait for the round, or are away: nobody on their machine waits
-// or looks, as while they compute, and its agent is on its own.
+// several machines. The other ranks wait for the round, or nobody on their machine waits or looks,
+// and its agent is on its own: they are asleep, or they compute.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace syncopate::cli::bench {
 class OurActivation : public Ours {
  public:
   OurActivation(World world, const peers::Workload& work)
-      : Ours(std::move(world)), others_wait_(work.others_wait), host_(board::make_thread_host()) {}
+      : Ours(std::move(world)), others_(work.others), host_(board::make_thread_host()) {}
 
   void open(std::size_t elements) {
     exchange_ = detail::make_partial(world_, elements, data_type<float>,
@@ -25,12 +25,14 @@ class OurActivation : public Ours {
 
   peers::Clock::time_point meet(bool arrives) {
     if (arrives) detail::deposit_slot(*exchange_, 1, detail::Then::wait);
-    if (!arrives && !others_wait_) watch();
+    const bool waits = arrives || others_ == peers::Others::wait;
+    if (!waits) watch();
     auto there = peers::Clock::now();
     const Rounds<float> rounds{exchange_, detail::await_rounds(*exchange_)};
-    if (arrives || others_wait_) there = peers::Clock::now();
+    if (waits) there = peers::Clock::now();
     peers::check_ones(rounds.front().sum());
-    return there;
+    // Where all compute, it is chance which of them has a core to look for the round.
+    return waits || others_ != peers::Others::compute ? there : peers::Clock::time_point();
   }
 
   nlohmann::json close() {
@@ -43,19 +45,30 @@ class OurActivation : public Ours {
   }
 
  private:
-  /// Sleeps until a round is on the board. PartialAllreduce::ready() is no way to find out: it says
-  /// that somebody waits and wakes the agent, which is what is to be measured.
+  /// Sleeps or computes until a round is on the board. PartialAllreduce::ready() is no way to find
+  /// out: it says that somebody waits and wakes the agent, which is what is to be measured.
   void watch() {
     constexpr board::Time kSecond = 1'000'000'000;
     board::PartialBoard& board = exchange_->board();
     for (;;) {
       const std::uint64_t news = board.event().read();
       if (board.published() > exchange_->seen()) return;
-      board.event().sleep(*host_, news, host_->now() + kSecond);
+      if (others_ == peers::Others::compute) {
+        compute();
+      } else {
+        board.event().sleep(*host_, news, host_->now() + kSecond);
+      }
     }
   }
 
-  bool others_wait_;
+  /// For some microseconds.
+  void compute() {
+    constexpr int kSteps = 1000;
+    for (int i = 0; i < kSteps; ++i) number_ = number_ * 1.0000001 + 1e-9;
+  }
+
+  peers::Others others_;
+  volatile double number_ = 1;
   std::unique_ptr<board::Host> host_;
   std::shared_ptr<detail::PartialExchange> exchange_;
 };

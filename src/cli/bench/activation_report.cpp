@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 
 #include "cli/bench/compare.h"
@@ -37,23 +38,24 @@ Defaults activation_defaults(const std::string& fabric) {
 
 int machines_of(const Request& request) { return request.ranks / request.ranks_each; }
 
-/// Ours while the others wait, ours while they are away, and each peer, whose others must wait.
-std::vector<Entry> activation_entries(const Request& request) {
-  peers::Workload waiting = request.work;
-  waiting.trigger = "first";
-  waiting.skew_ms = kPauseWaitingMs;
-  peers::Workload away = waiting;
-  away.skew_ms = kPauseAwayMs;
-  away.others_wait = false;
-  std::vector<Entry> entries = {{request.ours, waiting}, {request.ours, away}};
-  waiting.trigger = "all";
-  for (const Side& peer : request.peers.found) entries.push_back({peer, waiting});
-  return entries;
-}
+/// In the order of ours.
+constexpr std::array kOthers = {peers::Others::wait, peers::Others::away, peers::Others::compute};
 
-/// The second of ours is the one whose others are away.
-bool others_wait(const Comparison& comparison, std::size_t row) {
-  return row == 0 || comparison.rows[row].peer != comparison.rows[row - 1].peer;
+/// Ours whatever the others do, and each peer, whose others must wait.
+std::vector<Entry> activation_entries(const Request& request) {
+  peers::Workload work = request.work;
+  work.trigger = "first";
+  std::vector<Entry> entries;
+  for (const peers::Others others : kOthers) {
+    work.others = others;
+    work.skew_ms = others == peers::Others::wait ? kPauseWaitingMs : kPauseAwayMs;
+    entries.push_back({request.ours, work});
+  }
+  work.trigger = "all";
+  work.others = peers::Others::wait;
+  work.skew_ms = kPauseWaitingMs;
+  for (const Side& peer : request.peers.found) entries.push_back({peer, work});
+  return entries;
 }
 
 nlohmann::ordered_json activation_json(const Request& request, const Setting& setting,
@@ -63,7 +65,7 @@ nlohmann::ordered_json activation_json(const Request& request, const Setting& se
       {"peer", row.peer},
       {"operation", "activation"},
       {"trigger", row.trigger},
-      {"others", others_wait(comparison, at) ? "wait" : "away"},
+      {"others", at < kOthers.size() ? kOthers[at] : peers::Others::wait},
       {"fabric", request.fabric},
       {"machines", machines_of(request)},
       {"ranks", request.ranks},
@@ -82,11 +84,9 @@ nlohmann::ordered_json activation_json(const Request& request, const Setting& se
 }
 
 Table activation_table(const Request& request) {
-  std::vector<Column> columns = {{"machines", 0},
-                                 {"others wait: us", 0},
-                                 {"p99 us", 9},
-                                 {"others away: us", 0},
-                                 {"p99 us", 9}};
+  std::vector<Column> columns = {
+      {"machines", 0}, {"others wait: us", 0},    {"p99 us", 9}, {"others away: us", 0},
+      {"p99 us", 9},   {"others compute: us", 0}, {"p99 us", 9}};
   for (const Side& peer : request.peers.found) {
     columns.push_back({peer.name + " us", 9});
     columns.push_back({"p99 us", 9});
@@ -114,8 +114,9 @@ void explain_activation(const std::vector<Request>& requests, const Setting& set
   fmt::print(
       "# activation: one rank, each in turn, deposits {} bytes; the time is from there until the\n"
       "# last rank has the round. The others wait for it, or are away and nobody waits on their\n"
-      "# machines; with MPI they wait in MPI_Allreduce. Medians over {} arrivals, then over {} "
-      "{}.\n"
+      "# machines; with MPI they wait in MPI_Allreduce. Or they compute, and the time is until "
+      "the\n"
+      "# rank that arrived has the round. Medians over {} arrivals, then over {} {}.\n"
       "# machine: {}\n",
       common.work.bytes.front(), common.work.iterations, common.repetitions,
       common.repetitions == 1 ? "repetition" : "repetitions", setting.machine);
@@ -137,8 +138,7 @@ std::vector<std::string> activation_cells(const Request& request, const Comparis
       cells.push_back(row == nullptr ? "failed" : format_number(row->figure(figure)));
     }
   };
-  add(&comparison.rows.at(0));
-  add(&comparison.rows.at(1));
+  for (std::size_t row = 0; row < kOthers.size(); ++row) add(&comparison.rows.at(row));
   for (const Side& peer : request.peers.found) {
     const Measured* found = nullptr;
     for (const Measured& row : comparison.rows) {
