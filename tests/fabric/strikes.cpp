@@ -1,6 +1,6 @@
-// What befalls ranks and agents of a world that mpirun started: strikes SCENARIO, on five ranks,
-// of which 0 and 1, 2, and 3 and 4 share machines (SYNCOPATE_SPLIT=2,1). A rank to which what it
-// should happens says so and ends with code 0. strikes.sh starts it and counts.
+// What befalls ranks and agents of a world that mpirun started: strikes SCENARIO, on the ranks of
+// striking.h. A rank to which what it should happens says so and ends with code 0. strikes.sh
+// starts it and counts.
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "fabric/striking.h"
 #include "support/common.h"
 #include "support/mpirun.h"
 #include "syncopate/syncopate.h"
@@ -29,9 +30,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kVictim = 4;  // Not the first of its machine.
-constexpr int kAgent = 3;   // The first of the same machine.
-constexpr int kRanks = 5;
 constexpr int kGroupSteps = 40;
 /// Enough for machines to exchange parts of pieces (sum_by_parts.h).
 constexpr std::size_t kElements = 200'000;
@@ -47,14 +45,6 @@ struct Notes {
   std::atomic<std::size_t> mean[kGroupSteps + 1][kRanks];
 };
 
-/// Into a file, as a launcher that stumbles over the dead loses what was printed.
-void log(int rank, const char* what) {
-  std::FILE* file = std::fopen(std::getenv("SYNCOPATE_TEST_LOG"), "a");
-  if (file == nullptr) return;
-  std::fprintf(file, "rank %d is %s\n", rank, what);
-  std::fclose(file);
-}
-
 /// Waits until so many ranks have come here.
 void meet(Notes& notes, int ranks) {
   ++notes.through;
@@ -66,18 +56,10 @@ struct Stage {
   Notes& notes;
 
   int rank() const { return world.rank(); }
-  /// Whoever is struck sees to it itself.
-  void strike(int signal) const {
-    log(rank(), "struck");
-    kill(getpid(), signal);
-  }
+  void strike(int signal) const { strike_myself(rank(), signal); }
   void wake(int rank) const { kill(notes.process[rank], SIGCONT); }
   void meet(int ranks) const { testing::meet(notes, ranks); }
 };
-
-void require(bool condition, const std::string& what) {
-  if (!condition) throw std::runtime_error("not so: " + what);
-}
 
 /// What is thrown, with all of these words, within the time.
 void expect_error(ErrorCode code, const std::vector<std::string>& words, Duration within,
