@@ -103,6 +103,7 @@ int main(int count, char** arguments) {
     world.barrier();
     exchange_all(world);
   } catch (const std::exception& error) {
+    log(self.rank, "failing");
     std::printf("rank %d failed: %s\n", self.rank, error.what());
     std::fflush(nullptr);
     std::_Exit(EXIT_FAILURE);

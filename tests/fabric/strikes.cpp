@@ -393,6 +393,7 @@ int main(int count, char** arguments) {
     world.barrier();
     found->second({world, *notes});
   } catch (const std::exception& error) {
+    log(rank, "failing");
     std::printf("rank %d failed: %s\n", rank, error.what());
     std::fflush(nullptr);
     std::_Exit(EXIT_FAILURE);
