@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// No job of tests/fabric/CMakeLists.txt has more.
-constexpr int kMostRanks = 5;
+constexpr int kMostRanks = 8;
 /// How late a rank may be in real time, at the first try.
 constexpr Moment kLateness = 10ms;
 /// The longest that the first try may take, and any.
