@@ -1,16 +1,19 @@
 #!/bin/sh
 # Runs a command on three hosts that are network namespaces on one bridge: hosts.sh openmpi|mpich
-# RANKS COMMAND…, with so many ranks on each. DELAY and RATE are those of each host's link. The link
-# of host CUT, if set, goes down when the command has made the file SYNCOPATE_TEST_CUE. Needs root
-# and iproute2; ends with code 77 where these are missing.
+# RANKS COMMAND…, with so many ranks on each. DELAY (microseconds) and RATE (Mbit/s) are those of each
+# host's link, either way; from host to host there are two. The link of host CUT, if set, goes down
+# when the command has made the file SYNCOPATE_TEST_CUE. TOOLS is where slow_link and round_trip are,
+# beside the command if not set. Needs root and iproute2; ends with code 77 where these are missing.
 kind=$1 ranks=$2
 shift 2
-: "${DELAY:=1ms}" "${RATE:=1gbit}"
+: "${DELAY:=500}" "${RATE:=1000}" "${TOOLS:=$(dirname "$(realpath "$1")")}"
 name=syn$$
 folder=$(mktemp -d)
 
 end() {
-  [ -n "$cutter" ] && kill "$cutter" 2>/dev/null
+  kill $cutter 2>/dev/null
+  kill -KILL $relays 2>/dev/null
+  wait $relays 2>/dev/null
   for host in hub one two three; do ip netns del "$name-$host" 2>/dev/null; done
   rm -rf "$folder"
 }
@@ -28,23 +31,59 @@ ip -n "$name-hub" link add bridge type bridge 2>/dev/null || skip "no bridges he
 ip -n "$name-hub" addr add 10.77.0.1/24 dev bridge
 ip -n "$name-hub" link set bridge up
 ip -n "$name-hub" link set lo up
+
+# Who makes the links slow: the kernel, if it can, else a program.
+if tc -n "$name-hub" qdisc add dev bridge root netem delay "${DELAY}us" 2>/dev/null; then
+  tc -n "$name-hub" qdisc del dev bridge root
+  slow=kernel
+elif ip -n "$name-hub" tuntap add dev trial mode tap 2>/dev/null && [ -x "$TOOLS/slow_link" ]; then
+  slow=program
+else
+  slow=nobody
+  echo "LINKS WITHOUT DELAY: no netem in this kernel, and no /dev/net/tun or no $TOOLS/slow_link"
+fi
+limit() {  # NAMESPACE DEVICE
+  case $slow in
+    kernel) tc -n "$1" qdisc add dev "$2" root netem delay "${DELAY}us" rate "${RATE}mbit" ;;
+    nobody) tc -n "$1" qdisc add dev "$2" root tbf rate "${RATE}mbit" burst 256kb latency 50ms \
+              2>/dev/null || echo "links without limit: this kernel has no tbf" ;;
+  esac
+}
+add_link() {  # HOST
+  if [ $slow = program ]; then
+    "$TOOLS/slow_link" "$name-hub" "to-$1" "$name-$1" wire "$DELAY" "$RATE" &
+    relays="$relays $!"
+    until ip -n "$name-$1" link show wire > /dev/null 2>&1; do
+      kill -0 $! 2>/dev/null || exit 1
+      sleep 0.01
+    done
+  else
+    ip -n "$name-hub" link add "to-$1" type veth peer name wire netns "$name-$1" ||
+      skip "no veth links here"
+    limit "$name-hub" "to-$1"
+    limit "$name-$1" wire
+  fi
+}
+
 printf '127.0.0.1 localhost\n10.77.0.1 hub\n' > "$folder/hosts"
 number=1
 for host in one two three; do
   number=$((number + 1))
   ip netns add "$name-$host"
-  ip -n "$name-hub" link add "to-$host" type veth peer name wire netns "$name-$host" ||
-    skip "no veth links here"
+  add_link $host
   ip -n "$name-hub" link set "to-$host" master bridge up
   ip -n "$name-$host" addr add 10.77.0.$number/24 dev wire
   ip -n "$name-$host" link set wire up
   ip -n "$name-$host" link set lo up
-  tc -n "$name-$host" qdisc add dev wire root netem delay "$DELAY" rate "$RATE" 2>/dev/null ||
-    { echo "links without delay: this kernel has no netem"
-      tc -n "$name-$host" qdisc add dev wire root tbf rate "$RATE" burst 256kb latency 50ms \
-        2>/dev/null || echo "links without limit: this kernel has no tbf"; }
   echo "10.77.0.$number $host" >> "$folder/hosts"
 done
+if [ $slow != nobody ]; then
+  for number in 3 4; do
+    trip=$(ip netns exec "$name-one" "$TOOLS/round_trip" 10.77.0.$number)
+    echo "round trip from host one to 10.77.0.$number: ${trip:-no} us, slowed down by the $slow"
+    [ "${trip:-0}" -ge $((4 * DELAY)) ] || { echo "which is not the links' delay"; exit 1; }
+  done
+fi
 
 # What an MPI takes for ssh: on HOST COMMAND…
 cat > "$folder/on" <<END
