@@ -2,8 +2,8 @@
 # Runs a command on three hosts that are network namespaces on one bridge: hosts.sh openmpi|mpich
 # RANKS COMMAND…, with so many ranks on each. DELAY (microseconds) and RATE (Mbit/s) are those of each
 # host's link, either way; from host to host there are two. The link of host CUT, if set, goes down
-# when the command has made the file SYNCOPATE_TEST_CUE. TOOLS is where slow_link and round_trip are,
-# beside the command if not set. Needs root and iproute2; ends with code 77 where these are missing.
+# when the command has made the file SYNCOPATE_TEST_CUE. TOOLS is where slow_link, round_trip and
+# late_disconnect are, beside the command if not set. Needs root and iproute2; ends with code 77 where these are missing.
 kind=$1 ranks=$2
 shift 2
 : "${DELAY:=500}" "${RATE:=1000}" "${TOOLS:=$(dirname "$(realpath "$1")")}"
@@ -113,6 +113,7 @@ case $kind in
   *)
     export UCX_TLS=tcp,self UCX_NET_DEVICES=wire
     set -- mpirun.mpich -launcher ssh -launcher-exec "$folder/on" \
+      -genv LD_PRELOAD "$TOOLS/late_disconnect.so" \
       -hosts one,two,three -ppn "$ranks" -n $((3 * ranks)) "$@"
     ;;
 esac
