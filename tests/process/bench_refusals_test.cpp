@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NoArrivals", {"activation", "--iterations", "0"}, "--iterations"},
         Case{"UnknownFabric",
              {"activation", "--fabric", "smoke"},
-             "--fabric must be openmpi or mpich, not 'smoke'"},
+             "--fabric must be openmpi, mpich or mpi, not 'smoke'"},
         Case{"PeerThatIsNoMpi", {"activation", "--against", "gloo"}, "not 'gloo'"},
         Case{"IdleAlone", {"idle", "-n", "1"}, "--ranks"},
         Case{"IdleForNoTime", {"idle", "--seconds", "0"}, "--seconds"},

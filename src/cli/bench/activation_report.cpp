@@ -164,17 +164,19 @@ void add_activation_options(CLI::App& command, Typed& typed) {
       ->type_name("N");
   command
       .add_option("--against", typed.against,
-                  "Peers on the same work: openmpi,mpich or none; the fabric's MPI if not given")
+                  "Peers on the same work: openmpi, mpich, mpi (both) or none; the fabric's MPI if "
+                  "not given")
       ->type_name("LIST");
   add_run_options(command, typed, defaults);
 }
 
 std::vector<Request> checked_activation(const Typed& typed) {
-  const Defaults defaults = activation_defaults(typed.fabric.empty() ? kFabric : typed.fabric);
+  const Defaults defaults =
+      activation_defaults(typed.fabric.empty() ? kFabric : named_fabric(typed.fabric));
   for (const std::string& peer : split_list(typed.against)) {
-    if (!peer.empty() && peer != "openmpi" && peer != "mpich" && peer != "none") {
+    if (!peer.empty() && peer != "openmpi" && peer != "mpich" && peer != "mpi" && peer != "none") {
       throw UsageError(
-          fmt::format("--against must be openmpi, mpich, both or none here, not '{}'", peer));
+          fmt::format("--against must be openmpi, mpich, mpi or none here, not '{}'", peer));
     }
   }
   const long each = typed.ranks_each.empty() ? 1

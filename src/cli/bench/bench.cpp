@@ -98,9 +98,10 @@ int run_unless_interrupted(const Work& work) {
 
 void add_against(CLI::App& command, Typed& typed, const Defaults& defaults) {
   command
-      .add_option("--against", typed.against,
-                  fmt::format("Peers on the same work: {}, all or none; {} if not given",
-                              fmt::join(peer_names(), ","), defaults.against))
+      .add_option(
+          "--against", typed.against,
+          fmt::format("Peers on the same work: {}, mpi (both), all or none; {} if not given",
+                      fmt::join(peer_names(), ","), defaults.against))
       ->type_name("LIST");
 }
 

@@ -136,10 +136,15 @@ const std::vector<std::string>& peer_names() {
   return names;
 }
 
+std::string named_fabric(const std::string& typed) {
+  if (typed != "mpi") return typed;
+  return find_in_path("mpirun.openmpi") || !find_in_path("mpirun.mpich") ? "openmpi" : "mpich";
+}
+
 Side our_side_across(int ranks, const std::string& command, const std::string& fabric,
                      int ranks_each) {
   if (fabric != "openmpi" && fabric != "mpich") {
-    throw UsageError(fmt::format("--fabric must be openmpi or mpich, not '{}'", fabric));
+    throw UsageError(fmt::format("--fabric must be openmpi, mpich or mpi, not '{}'", fabric));
   }
   const auto started = fabric == "openmpi" ? started_by_openmpi(ranks) : started_by_mpich(ranks);
   if (!started) throw UsageError(fmt::format("--fabric {0}: there is no mpirun.{0}", fabric));
@@ -161,14 +166,23 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
 
 Peers find_peers(const std::string& list, int ranks) {
   if (list == "none") return {};
-  const auto names = list == "all" ? peer_names() : split_list(list);
+  std::vector<std::string> names;
+  for (const std::string& name : list == "all" ? peer_names() : split_list(list)) {
+    if (name != "mpi") {
+      names.push_back(name);
+      continue;
+    }
+    names.push_back(named_fabric(name));
+    if (names.back() == "openmpi" && mpich(ranks)) names.emplace_back("mpich");
+  }
   Peers peers;
   for (const std::string& name : names) {
     const auto known = std::find_if(known_peers().begin(), known_peers().end(),
                                     [&](const Known& each) { return each.name == name; });
     if (known == known_peers().end()) {
-      throw UsageError(fmt::format("--against must be 'all', 'none' or a list of {}, not '{}'",
-                                   fmt::join(peer_names(), ", "), name));
+      throw UsageError(
+          fmt::format("--against must be 'all', 'none' or a list of {} and mpi, not '{}'",
+                      fmt::join(peer_names(), ", "), name));
     }
     if (auto side = known->find(ranks)) {
       peers.found.push_back(std::move(*side));

@@ -131,8 +131,10 @@ Request checked_under_launcher(const Typed& typed, const Defaults& defaults, Req
 void add_fabric_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
   const bool optional = defaults.fabric.empty();
   add(command, "--fabric", typed.fabric, "MPI",
-      optional ? "Run our ranks on several boards, with openmpi or mpich between them"
-               : fmt::format("What is between the boards, openmpi or mpich; {} if not given",
+      optional ? "Run our ranks on several boards, with openmpi, mpich or mpi, whichever is there, "
+                 "between them"
+               : fmt::format("What is between the boards: openmpi, mpich or mpi, whichever is "
+                             "there; {} if not given",
                              defaults.fabric));
   add(command, "--ranks-each", typed.ranks_each, "N",
       fmt::format("Ranks on each board{}; 1 if not given", optional ? " with --fabric" : ""));
@@ -212,7 +214,7 @@ Request checked(const Typed& typed, const Defaults& defaults) {
       typed.timeout.empty() ? kDefaultTimeout : seconds("--timeout", typed.timeout, kMostSeconds);
   request.json_file = typed.json;
   if (launcher) return checked_under_launcher(typed, defaults, request, *launcher);
-  request.fabric = typed.fabric.empty() ? defaults.fabric : typed.fabric;
+  request.fabric = named_fabric(typed.fabric.empty() ? defaults.fabric : typed.fabric);
   if (request.fabric.empty() && !typed.ranks_each.empty()) {
     throw UsageError("--ranks-each is for --fabric, which is not given");
   }

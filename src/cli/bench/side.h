@@ -27,6 +27,8 @@ struct Interrupted {
   int exit_code;
 };
 
+/// The name of an MPI; for "mpi" that of the one that is there, Open MPI before MPICH.
+std::string named_fabric(const std::string& typed);
 /// This program's hidden command `command` as ranks on one board.
 Side our_side(int ranks, const std::string& command);
 /// The same on boards of `ranks_each` ranks, with the MPI `fabric` ("openmpi" or "mpich") between
