@@ -8,6 +8,7 @@
 
 #if SYNCOPATE_KERNEL_X86
 #include <cpuid.h>
+#include <xmmintrin.h>
 #endif
 
 namespace syncopate::board {
@@ -42,6 +43,39 @@ bool is_one(DataType type, double factor) {
   return type == DataType::float64 ? factor == 1 : static_cast<float>(factor) == 1;
 }
 
+/// Arithmetic as it comes while this lives. A program may have told its own thread to take small
+/// numbers for zero or to round otherwise; whose thread adds up must not show in the sum.
+class PlainArithmetic {
+ public:
+  PlainArithmetic(const PlainArithmetic&) = delete;
+  PlainArithmetic& operator=(const PlainArithmetic&) = delete;
+#if SYNCOPATE_KERNEL_X86
+  PlainArithmetic() : before_(_mm_getcsr()) {
+    if ((before_ & ~_MM_EXCEPT_MASK) != kPlain) _mm_setcsr(kPlain);
+  }
+  ~PlainArithmetic() {
+    if ((before_ & ~_MM_EXCEPT_MASK) != kPlain) _mm_setcsr(before_);
+  }
+
+ private:
+  static constexpr unsigned kPlain = 0x1F80;  ///< What the processor starts with.
+  unsigned before_;
+#elif defined(__aarch64__)
+  PlainArithmetic() : before_(__builtin_aarch64_get_fpcr()) {
+    if (before_ != 0) __builtin_aarch64_set_fpcr(0);
+  }
+  ~PlainArithmetic() {
+    if (before_ != 0) __builtin_aarch64_set_fpcr(before_);
+  }
+
+ private:
+  unsigned before_;
+#else
+  PlainArithmetic() = default;
+  ~PlainArithmetic() = default;
+#endif
+};
+
 void weighted_sum_with(Sum sum, DataType type, std::size_t elements, std::span<const Term> terms,
                        double scale, void* out, Store store) {
   if (elements == 0) return;
@@ -54,6 +88,7 @@ void weighted_sum_with(Sum sum, DataType type, std::size_t elements, std::span<c
     std::memcpy(out, terms[0].values, elements * size_of(type));
     return;
   }
+  const PlainArithmetic plain;
   sum(type, elements, terms, scale, out, store);
 }
 

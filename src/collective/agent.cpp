@@ -91,7 +91,11 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       timeout_(timeout.count()),
       orders_{{.order = {.kind = Order::Kind::world}}},
       regions_(WorldState::control_bytes(), roster_.ranks()),
-      bell_(place.machines(), place.machine, [this] { agency_.call(); }),
+      bell_(place.machines(), place.machine,
+            [this] {
+              rung_ = true;
+              agency_.call();
+            }),
       told_bell_(place.machines()),
       contact_at_(place.machines()),
       known_dead_(roster_.ranks()),
@@ -129,12 +133,15 @@ Time Agent::turn(Time now) {
   const std::uint64_t calls = agency_.calls().read();
   const bool called = calls != calls_;
   calls_ = calls;
+  const bool rung = rung_.exchange(false);
+  if (rung) nap_ = kShortestNap / 2;  // What it was about may come a moment later.
   const bool told = receive(now);
   if (failed_) return kNever;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
     send(machine, fabric::Packer().put(Kind::way).put(way).bytes());
   }
-  if (called || told) active_at_ = now;
+  // The bell goes with signs of life, too, of which nothing follows.
+  if ((called && !rung) || told) active_at_ = now;
   const bool looked = look_after_ranks(now);
   const bool news = called || told || looked;
   Time again_at = kNever;

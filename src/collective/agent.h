@@ -149,6 +149,7 @@ class Agent {
   std::map<std::uint64_t, Charge> tasks_;
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 
+  std::atomic<bool> rung_ = false;
   fabric::Doorbell bell_;         ///< Calls this agent. Goes before what it calls.
   std::vector<bool> told_bell_;   ///< Machines that know where it is.
   std::vector<Time> contact_at_;  ///< When a message last went to a machine or came from there.

@@ -53,7 +53,8 @@ std::vector<std::vector<int>> ranks_by_machine(const fabric::Place& place) {
   return result;
 }
 
-std::size_t bytes_with_line(std::size_t bytes, std::size_t machines) {
+std::size_t bytes_with_line(std::size_t bytes, std::size_t machines, fabric::Combine combine) {
+  if (combine != fabric::Combine::sum) return 0;
   return bytes <= kLongestWithLine && bytes * machines <= kMostGathered ? bytes : 0;
 }
 
@@ -84,8 +85,8 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
       options_(options),
       board_(region_->data(), shape, means_.roster, means_.host),
       ranks_of_(ranks_by_machine(means_.place)),
-      values_bytes_(bytes_with_line(shape.elements * size_of(shape.type), ranks_of_.size())),
-      combine_(combine),
+      values_bytes_(
+          bytes_with_line(shape.elements * size_of(shape.type), ranks_of_.size(), combine)),
       agreement_(options.trigger, options.window, means_.place.machine_of, means_.place.machine,
                  board_.published()),
       wall_clock_ahead_(wall_clock_ahead(means_.host)),
@@ -290,21 +291,12 @@ double PartialTask::reserve_for(double weight) const {
 }
 
 void PartialTask::add_up_gathered() {
-  auto* result = static_cast<std::byte*>(board_.result());
   std::vector<board::Term> terms;
   for (int machine = 0; machine < means_.place.machines(); ++machine) {
     terms.push_back({.values = lines_.data() + machine * mine_.size() + line_bytes_,
                      .weight = reserve_for(line(machine).weight)});
   }
-  if (combine_ == fabric::Combine::sum) {
-    board::weighted_sum(shape_.type, shape_.elements, terms, 1 / divisor(), result);
-    return;
-  }
-  std::fill_n(result, values_bytes_, std::byte{0});
-  for (const board::Term& term : terms) {
-    const auto* bytes = static_cast<const std::byte*>(term.values);
-    for (std::size_t i = 0; i < values_bytes_; ++i) result[i] |= bytes[i];
-  }
+  board::weighted_sum(shape_.type, shape_.elements, terms, 1 / divisor(), board_.result());
 }
 
 void PartialTask::open(double divisor) {

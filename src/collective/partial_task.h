@@ -86,7 +86,6 @@ class PartialTask final : public Agent::Task {
   std::size_t set_words_;
   std::size_t line_bytes_;    ///< Of what a machine tells the others …
   std::size_t values_bytes_;  ///< … and its sum, which goes with it if it is short; otherwise 0.
-  fabric::Combine combine_;
   round::Agreement agreement_;
   round::Facts own_;
   Duration typical_step_{0};

@@ -66,14 +66,15 @@ std::vector<in_addr_t> addresses_of_host() {
   return result;
 }
 
-/// The same for all who have one loopback.
-std::uint64_t host_identity() {
+/// With the addresses, as copies of a virtual machine may have all else in common.
+std::uint64_t identity_of_host(const std::vector<in_addr_t>& addresses) {
   std::string text;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
   std::array<char, 64> network{};
   if (::readlink("/proc/self/ns/net", network.data(), network.size() - 1) > 0) {
     text += network.data();
   }
+  for (const in_addr_t address : addresses) text.append(" ").append(std::to_string(address));
   return std::hash<std::string>()(text);
 }
 
@@ -91,15 +92,28 @@ Doorbell::Doorbell(int machines, int own, std::function<void()> rung)
       machines_(machines),
       proven_(machines) {
   if (end_.get() < 0) return;
-  port_ = port_of(socket_.get());
-  std::random_device random;
-  secret_ = std::uint64_t{random()} << 32 | random();
   // The program's signals are for its own threads.
   sigset_t every, before;
   sigfillset(&every);
   pthread_sigmask(SIG_SETMASK, &every, &before);
-  listener_ = std::thread([this] { listen(); });
+  try {
+    open();
+  } catch (const std::exception&) {
+    // No thread or nothing random is to be had here: there is no bell.
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Doorbell::open() {
+  std::random_device random;
+  secret_ = std::uint64_t{random()} << 32 | random();
+  const std::vector<in_addr_t> addresses = addresses_of_host();
+  host_ = identity_of_host(addresses);
+  Packer packer;
+  packer.put(secret_).put(host_).put(port_of(socket_.get()));
+  for (const in_addr_t address : addresses) packer.put(address);
+  listener_ = std::thread([this] { listen(); });
+  address_ = packer.bytes();
 }
 
 Doorbell::~Doorbell() {
@@ -108,20 +122,12 @@ Doorbell::~Doorbell() {
   listener_.join();
 }
 
-std::vector<std::byte> Doorbell::address() const {
-  if (!listener_.joinable()) return {};
-  Packer packer;
-  packer.put(secret_).put(host_identity()).put(port_);
-  for (const in_addr_t address : addresses_of_host()) packer.put(address);
-  return packer.bytes();
-}
-
 void Doorbell::learn(int machine, std::span<const std::byte> address) {
   if (address.empty()) return;
   Unpacker unpacker(address);
   Machine& learnt = machines_[machine];
   learnt = {.secret = unpacker.take<std::uint64_t>()};
-  const bool here = unpacker.take<std::uint64_t>() == host_identity();
+  const bool here = unpacker.take<std::uint64_t>() == host_;
   const auto port = unpacker.take<std::uint16_t>();
   const auto add = [&](in_addr_t where) {
     learnt.ways.emplace_back(
@@ -164,13 +170,10 @@ void Doorbell::listen() {
   std::array<pollfd, 2> files{pollfd{.fd = socket_.get(), .events = POLLIN},
                               pollfd{.fd = end_.get(), .events = POLLIN}};
   for (;;) {
+    ::poll(files.data(), files.size(), -1);
+    if (files[1].revents != 0) return;
     Ring ring;
     const ssize_t bytes = ::recv(socket_.get(), &ring, sizeof ring, MSG_DONTWAIT | MSG_TRUNC);
-    if (bytes < 0) {  // Nothing there, or news of one that did not arrive.
-      ::poll(files.data(), files.size(), -1);
-      if (files[1].revents != 0) return;
-      continue;
-    }
     if (bytes != sizeof ring || ring.secret != secret_) continue;
     if (ring.from < 0 || ring.from >= static_cast<int>(proven_.size())) continue;
     int unproven = 0;

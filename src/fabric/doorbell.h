@@ -31,7 +31,7 @@ class Doorbell {
   Doorbell& operator=(const Doorbell&) = delete;
 
   /// What another machine has to learn to ring here; empty if nobody can.
-  std::vector<std::byte> address() const;
+  const std::vector<std::byte>& address() const { return address_; }
   void learn(int machine, std::span<const std::byte> address);
   /// Rings at a machine whose address is known, by all ways that may lead there.
   void ring(int machine);
@@ -64,16 +64,18 @@ class Doorbell {
     int descriptor_;
   };
 
+  void open();
   void listen();
 
   const int own_;
   const std::function<void()> rung_;
   const File socket_;
   const File end_;            ///< Readable once the listener is to end.
-  std::uint16_t port_ = 0;    ///< In the order of the network.
   std::uint64_t secret_ = 0;  ///< What does not know it did not mean us.
+  std::uint64_t host_ = 0;    ///< The same for all who have one loopback.
+  std::vector<std::byte> address_;
   std::vector<Machine> machines_;
-  /// By machine, 1 + the way by which it has rung: 0 before that, and again once taken.
+  /// By machine, 1 + the way by which it has rung: 0 before that, kTold once taken.
   std::vector<std::atomic<int>> proven_;
   std::atomic<bool> any_proven_ = false;
   std::thread listener_;

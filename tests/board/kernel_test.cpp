@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 #include <unistd.h>
 
 #include <cstdint>
@@ -277,6 +280,31 @@ TYPED_TEST(WeightedSum, TouchesNothingOutsideItsVectors) {
     }
   }
 }
+
+#if defined(__x86_64__)
+// As torch::set_flush_denormal does, and std::fesetround.
+TEST(Kernel, AddsUpAlikeHoweverTheThreadCounts) {
+  constexpr std::size_t kElements = 1001;
+  const std::vector<float> small(kElements, 1e-40F), third(kElements, 1.0F / 3);
+  const unsigned before = _mm_getcsr();
+  for (const auto& values : {small, third}) {
+    const std::vector<Term> terms{{.values = values.data(), .weight = 1},
+                                  {.values = third.data(), .weight = 0.7},
+                                  {.values = values.data(), .weight = 1}};
+    for (const std::size_t count : {1, 3}) {
+      std::vector<float> plain(kElements), other(kElements);
+      weighted_sum(DataType::float32, kElements, std::span(terms).first(count), 0.9, plain.data());
+      const unsigned changed = before | 0x8040 | _MM_ROUND_UP;
+      _mm_setcsr(changed);
+      weighted_sum(DataType::float32, kElements, std::span(terms).first(count), 0.9, other.data());
+      const unsigned after = _mm_getcsr();
+      _mm_setcsr(before);
+      EXPECT_EQ(after & ~_MM_EXCEPT_MASK, changed & ~_MM_EXCEPT_MASK) << "the thread's own choice";
+      EXPECT_EQ(std::memcmp(plain.data(), other.data(), kElements * sizeof(float)), 0);
+    }
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace syncopate::board

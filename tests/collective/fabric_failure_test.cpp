@@ -2,7 +2,9 @@
 // for or calls next throws, with the reason, long before its timeout.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -177,6 +179,33 @@ TEST(FabricFailsAtTheEnd, NobodyIsKept) {
   });
   EXPECT_TRUE(failure.happened);
   EXPECT_LT(Clock::now() - begin, kSoon);
+}
+
+/// Machines that have nothing more to do go on telling each other that they are there, which keeps
+/// nobody who has left beside a rank that had waited in vain.
+TEST(NothingFails, SignsOfLifeKeepNobody) {
+  std::atomic<bool> in_vain = false;
+  std::atomic<int> gone = 0;
+  std::vector<World> worlds = machines_of_threads({2, 1}, false, memory_fabrics(2));
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 3; ++rank) {
+    auto world = std::make_unique<World>(std::move(worlds[rank]));
+    ranks.emplace_back([&, rank, world = std::move(world)]() mutable {
+      world->set_timeout(1s);
+      if (rank == 1) {
+        expect_refused(ErrorCode::timeout, {}, [&] { world->barrier(); });
+        in_vain = true;
+        const auto begin = Clock::now();
+        while (gone < 2 && Clock::now() - begin < kSoon) std::this_thread::sleep_for(10ms);
+        EXPECT_EQ(gone, 2) << "the others are kept";
+      }
+      while (!in_vain) std::this_thread::sleep_for(10ms);
+      world.reset();
+      ++gone;
+    });
+  }
+  worlds.clear();
+  for (std::thread& rank : ranks) rank.join();
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // Bells ring at the machine that is meant, and nowhere else.
 #include "fabric/doorbell.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+
+#include "fabric/packet.h"
 
 namespace syncopate::testing {
 namespace {
@@ -78,6 +81,30 @@ TEST(Doorbell, TellsOnceWhichWayLedHere) {
   EXPECT_TRUE(here.take_proven_ways().empty());
   there.prefer(0, 99);  // A way that there is not: nothing is left.
   there.ring(0);
+  expect_nothing_before(here, counter);
+}
+
+/// As from another host, which has several ways here. (All of them are this host's loopback.)
+TEST(Doorbell, TriesAllWaysUntilItKnowsOne) {
+  Counter counter;
+  Doorbell here(2, 0, [&] { counter.add(); });
+  Doorbell there(2, 1, [] {});
+  const std::vector<std::byte>& real = here.address();
+  constexpr std::size_t kSecret = sizeof(std::uint64_t), kPort = sizeof(std::uint16_t);
+  fabric::Packer address;
+  address.put_bytes(std::span(real).first(kSecret))
+      .put(std::uint64_t{0})  // Another host.
+      .put_bytes(std::span(real).subspan(2 * kSecret, kPort))
+      .put(htonl(INADDR_LOOPBACK))
+      .put(htonl(INADDR_LOOPBACK + 1));
+  there.learn(0, address.bytes());
+  there.ring(0);
+  ASSERT_TRUE(counter.reaches(2));
+  const auto proven = here.take_proven_ways();
+  ASSERT_EQ(proven.size(), 1U);
+  there.prefer(0, proven[0].second);
+  there.ring(0);
+  ASSERT_TRUE(counter.reaches(3));
   expect_nothing_before(here, counter);
 }
 
