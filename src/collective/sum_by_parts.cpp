@@ -9,9 +9,10 @@ namespace syncopate::detail {
 
 std::size_t SumByParts::piece_bytes(std::size_t machines) {
   constexpr std::size_t kOfMachine = 64 << 10;
-  constexpr std::size_t kSmallest = 512 << 10;
   constexpr std::size_t kLargest = 4 << 20;
-  return std::clamp(kOfMachine * machines, kSmallest, kLargest);
+  // Two exchange halves, each at once.
+  const std::size_t smallest = machines > 2 ? 512 << 10 : 1 << 20;
+  return std::clamp(kOfMachine * machines, smallest, kLargest);
 }
 
 SumByParts::SumByParts(fabric::Channel& channel, std::vector<int> machines, int own)
