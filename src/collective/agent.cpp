@@ -297,9 +297,9 @@ void Agent::send(int machine, std::span<const std::byte> message) {
   tell_bell(machine);
   fabric_->send(machine, message);
   const Time now = host_->now();
-  // The other machine is taken to be as crowded as this one.
-  const Time awake_for =
-      crowded(now, roster_.ranks() + 1) ? kAwakeOversubscribed : kAwakeOnFreeCores;
+  // The other machine is taken to be as crowded as this one, and its ranks to wait, so that one of
+  // them does the agent's work.
+  const Time awake_for = crowded(now, roster_.ranks()) ? kAwakeOversubscribed : kAwakeOnFreeCores;
   if (now - std::exchange(contact_at_[machine], now) > awake_for) bell_.ring(machine);
 }
 
