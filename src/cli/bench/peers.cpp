@@ -13,6 +13,7 @@
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
+#include "fabric/plugin.h"
 
 namespace syncopate::cli::bench {
 
@@ -151,9 +152,11 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
   Side side = our_side(1, command);
   side.note = fmt::format("boards of {} rank{}, {} between them", ranks_each,
                           ranks_each == 1 ? "" : "s", started->note);
-  // What this program's own launcher sets for mpirun is not meant for the ranks.
+  // What this program's own launcher sets for mpirun is not meant for the ranks, and the option
+  // says which MPI.
   std::vector<std::string> whole = {"env"};
-  for (const char* variable : {"SYNCOPATE_RANK", "SYNCOPATE_RANKS", "SYNCOPATE_BOARD"}) {
+  for (const char* variable :
+       {"SYNCOPATE_RANK", "SYNCOPATE_RANKS", "SYNCOPATE_BOARD", fabric::kFabricVariable}) {
     whole.insert(whole.end(), {"-u", variable});
   }
   whole.insert(whole.end(), started->command.begin(), started->command.end());

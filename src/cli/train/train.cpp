@@ -29,13 +29,15 @@ The run directory RUNS/<time>-<workload>-<strategy> gets config.json, metrics.js
 exchange and rank), result.json, model.safetensors and checkpoint/. Ctrl-C ends the run cleanly,
 with a checkpoint. Evaluating and saving do not count as training time.)";
 
-void report(const train::Finished& finished, const train::Config& config, bool survive) {
+void report(const train::Finished& finished, const train::Config& config, bool survive,
+            const std::optional<fabric::Launcher>& launcher) {
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
   const std::string directory = finished.directory.string();
-  constexpr const char* kGoOn = "go on with: syncopate train --resume ";
+  const std::string under = launcher ? "under " + std::string(to_string(launcher->kind)) + " " : "";
+  const std::string go_on = "go on " + under + "with: syncopate train --resume ";
   if (!finished.result) {
     const bool saved = std::filesystem::exists(finished.directory / "checkpoint");
-    fmt::print("The run did not come to its end; {}{}\n", saved ? kGoOn : "what it wrote is in ",
+    fmt::print("The run did not come to its end; {}{}\n", saved ? go_on : "what it wrote is in ",
                directory);
     return;
   }
@@ -62,7 +64,7 @@ void report(const train::Finished& finished, const train::Config& config, bool s
   }
   fmt::print("{}{}\n",
              result.interrupted || (!result.dead.empty() && !survive)
-                 ? fmt::format("ended early; {}", kGoOn)
+                 ? fmt::format("ended early; {}", go_on)
                  : "",
              directory);
 }
@@ -151,7 +153,7 @@ void add_train(CLI::App& program, int& exit_code) {
     const train::JobOptions options = read_job_options(*typed);
     const train::Finished finished =
         *resume ? crew.resume(**resume, config, options) : crew.run(config, options);
-    if (crew.speaks()) report(finished, config, options.survive);
+    if (crew.speaks()) report(finished, config, options.survive, crew.launcher());
     exit_code = finished.exit_code;
     if (finished.result && finished.result->diverged) {
       if (crew.speaks()) explain_divergence(finished, config);
