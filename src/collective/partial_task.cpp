@@ -291,10 +291,10 @@ double PartialTask::reserve_for(double weight) const {
 }
 
 void PartialTask::add_up_gathered() {
-  std::vector<board::Term> terms;
+  std::vector<board::Term> terms(means_.place.machines());
   for (int machine = 0; machine < means_.place.machines(); ++machine) {
-    terms.push_back({.values = lines_.data() + machine * mine_.size() + line_bytes_,
-                     .weight = reserve_for(line(machine).weight)});
+    terms[machine] = {.values = lines_.data() + machine * mine_.size() + line_bytes_,
+                      .weight = reserve_for(line(machine).weight)};
   }
   board::weighted_sum(shape_.type, shape_.elements, terms, 1 / divisor(), board_.result());
 }
