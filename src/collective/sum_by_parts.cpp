@@ -10,7 +10,7 @@ namespace syncopate::detail {
 std::size_t SumByParts::piece_bytes(std::size_t machines) {
   constexpr std::size_t kOfMachine = 64 << 10;
   constexpr std::size_t kLargest = 4 << 20;
-  // Two exchange halves, each at once.
+  // Between two there is one message each way for a piece, and longer ones are faster.
   const std::size_t smallest = machines > 2 ? 512 << 10 : 1 << 20;
   return std::clamp(kOfMachine * machines, smallest, kLargest);
 }

@@ -80,18 +80,14 @@ std::uint64_t identity_of_host(const std::vector<in_addr_t>& addresses) {
 
 }  // namespace
 
-Doorbell::File::~File() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 Doorbell::Doorbell(int machines, int own, std::function<void()> rung)
     : own_(own),
       rung_(std::move(rung)),
       socket_(open_socket()),
-      end_(socket_.get() < 0 ? -1 : ::eventfd(0, EFD_CLOEXEC)),
+      end_(!socket_.open() ? -1 : ::eventfd(0, EFD_CLOEXEC)),
       machines_(machines),
       proven_(machines) {
-  if (end_.get() < 0) return;
+  if (!end_.open()) return;
   // The program's signals are for its own threads.
   sigset_t every, before;
   sigfillset(&every);
@@ -110,7 +106,7 @@ void Doorbell::open() {
   const std::vector<in_addr_t> addresses = addresses_of_host();
   host_ = identity_of_host(addresses);
   Packer packer;
-  packer.put(secret_).put(host_).put(port_of(socket_.get()));
+  packer.put(secret_).put(host_).put(port_of(socket_.number()));
   for (const in_addr_t address : addresses) packer.put(address);
   listener_ = std::thread([this] { listen(); });
   address_ = packer.bytes();
@@ -118,7 +114,7 @@ void Doorbell::open() {
 
 Doorbell::~Doorbell() {
   if (!listener_.joinable()) return;
-  ::eventfd_write(end_.get(), 1);
+  ::eventfd_write(end_.number(), 1);
   listener_.join();
 }
 
@@ -139,12 +135,12 @@ void Doorbell::learn(int machine, std::span<const std::byte> address) {
 }
 
 void Doorbell::ring(int machine) {
-  if (socket_.get() < 0) return;
+  if (!socket_.open()) return;
   const Machine& there = machines_[machine];
   for (const auto& [way, where] : there.ways) {
     const Ring ring{.secret = there.secret, .from = own_, .way = way};
     // What cannot be sent is lost, as others are on their way.
-    ::sendto(socket_.get(), &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL,
+    ::sendto(socket_.number(), &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL,
              reinterpret_cast<const sockaddr*>(&where), sizeof where);
   }
 }
@@ -167,13 +163,13 @@ void Doorbell::prefer(int machine, int way) {
 
 void Doorbell::listen() {
   board::ask_for_short_slices();
-  std::array<pollfd, 2> files{pollfd{.fd = socket_.get(), .events = POLLIN},
-                              pollfd{.fd = end_.get(), .events = POLLIN}};
+  std::array<pollfd, 2> files{pollfd{.fd = socket_.number(), .events = POLLIN},
+                              pollfd{.fd = end_.number(), .events = POLLIN}};
   for (;;) {
     ::poll(files.data(), files.size(), -1);
     if (files[1].revents != 0) return;
     Ring ring;
-    const ssize_t bytes = ::recv(socket_.get(), &ring, sizeof ring, MSG_DONTWAIT | MSG_TRUNC);
+    const ssize_t bytes = ::recv(socket_.number(), &ring, sizeof ring, MSG_DONTWAIT | MSG_TRUNC);
     if (bytes != sizeof ring || ring.secret != secret_) continue;
     if (ring.from < 0 || ring.from >= static_cast<int>(proven_.size())) continue;
     int unproven = 0;

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "board/descriptor.h"
+
 namespace syncopate::fabric {
 
 inline constexpr const char* kDoorbellVariable = "SYNCOPATE_DOORBELL";
@@ -52,27 +54,15 @@ class Doorbell {
     std::uint64_t secret = 0;
     std::vector<std::pair<int, sockaddr_in>> ways;  ///< By their numbers.
   };
-  class File {  ///< An open one; -1 if there is none.
-   public:
-    explicit File(int descriptor) : descriptor_(descriptor) {}
-    ~File();
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    int get() const { return descriptor_; }
-
-   private:
-    int descriptor_;
-  };
-
   void open();
   void listen();
 
   const int own_;
   const std::function<void()> rung_;
-  const File socket_;
-  const File end_;            ///< Readable once the listener is to end.
-  std::uint64_t secret_ = 0;  ///< What does not know it did not mean us.
-  std::uint64_t host_ = 0;    ///< The same for all who have one loopback.
+  const board::Descriptor socket_;
+  const board::Descriptor end_;  ///< Readable once the listener is to end.
+  std::uint64_t secret_ = 0;     ///< What does not know it did not mean us.
+  std::uint64_t host_ = 0;       ///< The same for all who have one loopback.
   std::vector<std::byte> address_;
   std::vector<Machine> machines_;
   /// By machine, 1 + the way by which it has rung: 0 before that, kTold once taken.

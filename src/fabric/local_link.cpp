@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "board/descriptor.h"
 #include "board/meeting.h"
 #include "syncopate/error.h"
 #include "syncopate/rank_set.h"
@@ -46,23 +47,7 @@ std::string meeting_point() {
   return (name + std::to_string(std::hash<std::string>{}(run))).substr(0, kLongest);
 }
 
-class Socket {
- public:
-  explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
-  ~Socket() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int number() const { return descriptor_; }
-  bool open() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
+using Socket = board::Descriptor;
 
 struct Address {
   explicit Address(const std::string& name) {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <span>
 
-#include "launch/descriptor.h"
+#include "launch/pipe.h"
 
 namespace syncopate::launch {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "launch/descriptor.h"
+#include "launch/pipe.h"
 
 namespace syncopate::launch {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "launch/descriptor.h"
+#include "launch/pipe.h"
 
 namespace syncopate::launch {
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace syncopate::launch {
+namespace syncopate::board {
 
 class Descriptor {
  public:
@@ -28,13 +28,4 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// Both ends are closed on exec: a rank keeps only what it was given on purpose.
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-};
-
-/// Throws std::system_error when no descriptor is left.
-Pipe make_pipe();
-
-}  // namespace syncopate::launch
+}  // namespace syncopate::board
