@@ -19,7 +19,7 @@
 namespace syncopate::fabric {
 
 /// To be raised with every change of fabric.h or of the function below.
-inline constexpr int kPluginVersion = 3;
+inline constexpr int kPluginVersion = 4;
 inline constexpr const char* kPluginFunction = "syncopate_fabric_link";
 using PluginFunction = Link* (*)(int version, std::int64_t timeout);
 

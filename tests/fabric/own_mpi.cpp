@@ -1,12 +1,13 @@
 // A program that uses MPI itself, and Syncopate beside it.
 //
 // Usage: own_mpi single | serialized | multiple | second | linked | finalized | outlived | abort |
-//                world | worlds-in-any-order
+//                world | worlds-in-any-order | late
 //   second    makes a second link where MPI may be called by one thread at a time only
 //   linked    leaves MPI to Syncopate, from the first call to the last
 //   outlived  finalises MPI before its link and its fabric go
 //   world     makes a world after MPI_Init_thread and finalises MPI before the world goes
 //   worlds-in-any-order  the same on some ranks only; the others let theirs go first
+//   late      rank 1 does not come to the world until the others have given up
 #include <mpi.h>
 
 #include <cstdio>
@@ -134,6 +135,17 @@ void run(const std::string& what) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     finalise_before_the_world_goes(what == "world" || rank % 2 == 0);
+  } else if (what == "late") {
+    init(MPI_THREAD_MULTIPLE);
+    int rank = 0, ended = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1) MPI_Recv(&ended, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    try {
+      link_of_launcher();
+    } catch (const syncopate::Error&) {
+      if (rank == 0) MPI_Send(&ended, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+      throw;
+    }
   } else if (what == "abort") {
     const auto link = link_of_launcher();
     const auto fabric = link->fabric();

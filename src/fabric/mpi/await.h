@@ -13,6 +13,10 @@
 
 namespace syncopate::fabric::mpi {
 
+/// From here on somebody is late, and the core may be wanted by others.
+inline constexpr std::chrono::milliseconds kAwakeFor{1};
+inline constexpr std::chrono::microseconds kNap{100};
+
 /// `memory` is what MPI writes to. It stays for ever if this throws, as MPI may write to it later.
 template <typename Memory>
 std::unique_ptr<Memory> await(MPI_Request request, std::unique_ptr<Memory> memory,
@@ -21,8 +25,13 @@ std::unique_ptr<Memory> await(MPI_Request request, std::unique_ptr<Memory> memor
   for (int done = 0;;) {
     check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done != 0) return memory;
-    if (std::chrono::steady_clock::now() - begin > timeout) break;
-    std::this_thread::yield();
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited > timeout) break;
+    if (waited < kAwakeFor) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kNap);
+    }
   }
   static_cast<void>(memory.release());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout).count();

@@ -52,13 +52,26 @@ class Communicator {
   }
   /// Throws if the others do not do the same within the time.
   Communicator duplicate(std::chrono::nanoseconds timeout) {
+    abandoned_ = true;
+    Communicator copy = copy_of(handle_, timeout);
+    abandoned_ = false;
+    return copy;
+  }
+  /// The same of one that is not ours.
+  static Communicator copy_of(MPI_Comm handle, std::chrono::nanoseconds timeout) {
     auto copy = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Comm_idup(handle_, copy.get(), &request), "MPI_Comm_idup");
-    abandoned_ = true;
+    check(MPI_Comm_idup(handle, copy.get(), &request), "MPI_Comm_idup");
     copy = await(request, std::move(copy), timeout);
-    abandoned_ = false;
     return Communicator(*copy);
+  }
+  /// Waits until everybody is here; throws if that takes longer than the time.
+  void meet(std::chrono::nanoseconds timeout) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibarrier(handle_, &request), "MPI_Ibarrier");
+    abandoned_ = true;
+    await(request, std::make_unique<char>(), timeout);
+    abandoned_ = false;
   }
   /// Those who give the same color, in the order they have here.
   Communicator split(int color) const {

@@ -18,16 +18,18 @@
 namespace syncopate::fabric::mpi {
 namespace {
 
-Communicator copy_of_world() {
-  MPI_Comm copy = MPI_COMM_NULL;
-  check(MPI_Comm_dup(MPI_COMM_WORLD, &copy), "MPI_Comm_dup");
-  return Communicator(copy);
+/// Ranks may come late, or when others have given up: they wait for each other here, and from then
+/// on all are there.
+Communicator world_where_all_are(std::chrono::nanoseconds timeout) {
+  Communicator world = Communicator::copy_of(MPI_COMM_WORLD, timeout);
+  world.meet(timeout);
+  return world;
 }
 
 class MpiLink : public Link, private User {
  public:
   explicit MpiLink(std::chrono::nanoseconds timeout)
-      : timeout_(timeout), world_(copy_of_world()), machines_(find_machines(world_)) {}
+      : timeout_(timeout), world_(world_where_all_are(timeout)), machines_(find_machines(world_)) {}
 
   const Place& place() const override { return machines_.place; }
 

@@ -1,6 +1,7 @@
 #include "fabric/mpi/messages.h"
 
 #include <exception>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -93,7 +94,9 @@ void Messages::abandon() {
     std::array<Incoming, kBuffers> incoming;
     std::vector<Outgoing> outgoing;
   };
-  static auto* all = new std::vector<Remains>;
+  static std::mutex mutex;
+  static auto* const all = new std::vector<Remains>;
+  const std::lock_guard lock(mutex);
   all->push_back({std::move(incoming_), std::move(outgoing_)});
   communicator_.abandon();
 }
