@@ -66,7 +66,8 @@ void Agency::check() const {
   if (failed()) {
     throw Error(ErrorCode::machine_lost, desk_.what_happened.data(), desk_.what_to_do.data());
   }
-  if (roster_.dead(Roster::kAgentsRank)) {
+  // A rank that leaves before the others lives until they have left, too, for its agent's sake.
+  if (roster_.dead(Roster::kAgentsRank) || roster_.left_and_gone(Roster::kAgentsRank)) {
     throw Error(ErrorCode::machine_lost,
                 roster_.describe(Roster::kAgentsRank) + ", which spoke for this machine, is gone",
                 kStartAgain);

@@ -68,6 +68,10 @@ class Roster {
     return life_now == Life::present || life_now == Life::absent;
   }
   bool dead(int rank) const { return life(rank) == Life::dead; }
+  /// Whether its process is gone, though it has left and nobody waits for it.
+  bool left_and_gone(int rank) const {
+    return life(rank) == Life::left && !host_.alive(rank, process_of(rank));
+  }
   /// Those of this machine, by their numbers in the world.
   RankSet dead() const;
 
