@@ -1,7 +1,5 @@
 #include "board/event.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 namespace syncopate::board {
@@ -39,16 +37,18 @@ Time Lookout::wait(Event& event, std::uint64_t seen, Time until, const Watched& 
 
 Lookout::Looked Lookout::look(const Event& event, std::uint64_t seen, const Watched& watched,
                               Time began, Time end) const {
-  for (Time now = began;; now = host_.now()) {
-    if (now >= end) return {.news = false, .at = now};
+  Time now = began;
+  while (now < end) {
     const bool alone = now - began < eagerness_.alone.count();
     for (int turn = 0; turn < (alone ? kLooksPerGlance : 1); ++turn) {
       if (event.read() != seen || watched.changed()) return {.news = true, .at = now};
       relax();
     }
     // Whom we wait for may be on this very core.
-    if (!alone) sched_yield();
+    if (!alone && host_.crowded(now)) break;
+    now = alone ? host_.now() : host_.yield(now);
   }
+  return {.news = false, .at = now};
 }
 
 }  // namespace syncopate::board

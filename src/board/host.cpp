@@ -16,6 +16,8 @@
 #include <sstream>
 #include <vector>
 
+#include "board/crowding.h"
+
 namespace syncopate::board {
 namespace {
 
@@ -91,6 +93,15 @@ class ThreadHost : public Host {
     return oversubscribed ? kOversubscribed : kOnFreeCores;
   }
 
+  Time yield(Time now) override {
+    sched_yield();
+    const Time back = this->now();
+    crowding_.note_yield(back - now, back);
+    return back;
+  }
+
+  bool crowded(Time now) const override { return crowding_.crowded(now); }
+
   Cores cores() const override {
     static const int quota = read_quota();  // A container's limits do not change under way.
     Cores cores{.quota = quota};
@@ -101,6 +112,9 @@ class ThreadHost : public Host {
     }
     return cores;
   }
+
+ private:
+  static inline Crowding crowding_;  ///< Of the process.
 };
 
 class ProcessHost final : public ThreadHost {

@@ -57,6 +57,10 @@ class Host {
   /// "pid 4711, stopped", for messages.
   virtual std::string describe(const ProcessId& process) = 0;
   virtual Eagerness eagerness(bool oversubscribed) const = 0;
+  /// Offers the core to others, at `now`; returns when it is back.
+  virtual Time yield(Time now) = 0;
+  /// Whether others need it so much that this takes long: then to sleep is shorter.
+  virtual bool crowded(Time now) const = 0;
   virtual Cores cores() const = 0;
 };
 

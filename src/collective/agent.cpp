@@ -1,7 +1,5 @@
 #include "collective/agent.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -10,7 +8,6 @@
 #include "collective/partial_task.h"
 #include "collective/world_state.h"
 #include "collective/world_task.h"
-#include "fabric/packet.h"
 #include "syncopate/error.h"
 
 namespace syncopate::detail {
@@ -38,11 +35,13 @@ constexpr Time kAwakeOversubscribed = kMillisecond / 10;
 /// Data that do not get on for so long wait for another machine.
 constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
 /// Then it sleeps, longer and longer, but not so long that a round waits for it for a millisecond,
-/// or for a share that matters of the time in which nothing has happened.
+/// or for a share that matters of the time in which nothing has happened …
 constexpr Time kShortestNap = kMillisecond / 20;
 constexpr Time kLongNap = kMillisecond / 2;
 constexpr Time kLongestNap = 2 * kMillisecond;
 constexpr Time kNapsOfSilence = 200;
+/// … or some times as long where it will be rung at.
+constexpr Time kWhereOthersRing = 4;
 /// How long it leaves its work to a rank before it asks again whether the rank still does it. Where
 /// the two share a core and no other rank can want anything, every look is time of the rank.
 constexpr Time kRest = kMillisecond / 10;
@@ -56,17 +55,6 @@ void leave_for_ever(Tasks tasks) {
   static auto* const remains = new std::vector<Tasks>;
   const std::lock_guard lock(mutex);
   remains->push_back(std::move(tasks));
-}
-
-struct Yielded {
-  Time took = 0;
-  Time until = 0;
-};
-Yielded yield_core(board::Host& host) {
-  const Time before = host.now();
-  sched_yield();
-  const Time now = host.now();
-  return {now - before, now};
 }
 
 std::size_t region_bytes(const Order& order, const board::Roster& roster) {
@@ -91,12 +79,9 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       timeout_(timeout.count()),
       orders_{{.order = {.kind = Order::Kind::world}}},
       regions_(WorldState::control_bytes(), roster_.ranks()),
-      bell_(place.machines(), place.machine,
-            [this] {
-              rung_ = true;
-              agency_.call();
-            }),
+      bell_(place.machines(), place.machine, [this] { answer_bell(); }),
       told_bell_(place.machines()),
+      drowsy_(place.machines()),
       contact_at_(place.machines()),
       known_dead_(roster_.ranks()),
       heard_(place.machines()) {
@@ -138,7 +123,7 @@ Time Agent::turn(Time now) {
   const bool told = receive(now);
   if (failed_) return kNever;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
-    send(machine, fabric::Packer().put(Kind::way).put(way).bytes());
+    send(machine, say(Kind::way).put(way).bytes());
   }
   // The bell goes with signs of life, too, of which nothing follows.
   if ((called && !rung) || told) active_at_ = now;
@@ -182,37 +167,73 @@ void Agent::run() {
     const Time again_at = turn_or_fail(now);
     if (over(now)) break;
     const bool stay = awake(now, roster_.ranks() + 1) && !driven_;
-    const bool ranks_core = roster_.ranks() == 1 && crowded(now, 2);
-    if (stay || active_at_ > napped_since_) {
-      nap_ = ranks_core && urgent_since_ == kNever ? kLongNap : kShortestNap / 2;
-      napped_since_ = active_at_;
-    }
-    const Time longest = std::clamp((now - active_at_) / kNapsOfSilence, kLongNap, kLongestNap);
-    nap_ = std::min(2 * nap_, longest);
-    // What is under way wants to work at once, but that can wait for a nap as well.
-    const Time until = again_at > now ? std::min(again_at, now + nap_) : now + nap_;
+    if (stay) napped_since_ = 0;  // The next nap is a short one.
+    sleeps_until_ = stay ? now : now + nap(now, again_at);
+    const Time until = sleeps_until_;
     const std::uint64_t calls = calls_;
     lock.unlock();
-    Yielded yielded;
     if (stay) {
-      yielded = yield_core(*host_);
+      host_->yield(host_->now());
     } else {
       agency_.calls().sleep(*host_, calls, until);
     }
     // Not on the event of calls, so that nobody who calls has to wake it.
-    const auto rest = std::chrono::nanoseconds(ranks_core ? kRestOnRanksCore : kRest);
+    const auto rest = std::chrono::nanoseconds(on_ranks_core(now) ? kRestOnRanksCore : kRest);
     while (driven_) std::this_thread::sleep_for(rest);
     lock.lock();
-    crowding_.note_yield(yielded.took, yielded.until);
   }
   if (!tasks_.empty()) leave_for_ever(std::move(tasks_));
-  lock.unlock();  // A rank may want to do the agent's work, and sees that there is none left.
+  const auto fabric = std::move(fabric_);
+  lock.unlock();  // Others may want to do the agent's work, and see that there is none left.
   opening_.reset();
   opened_.reset();
-  fabric_.reset();
+}
+
+void Agent::answer_bell() {
+  rung_ = true;
+  const std::unique_lock lock(turn_, std::try_to_lock);
+  if (!lock || fabric_ == nullptr) return agency_.call();
+  const Time now = host_->now();
+  if (over(now)) return;
+  const Time again_at = turn_or_fail(now);
+  if (over(now) || now + nap(now, again_at) < sleeps_until_) agency_.call();
+}
+
+bool Agent::on_ranks_core(Time now) const {
+  return roster_.ranks() == 1 && (host_->crowded(now) || oversubscribed(2));
+}
+
+Time Agent::nap(Time now, Time again_at) {
+  const bool under_way = again_at <= now;
+  const bool crowded = host_->crowded(now);
+  if (active_at_ > napped_since_) {
+    napped_since_ = active_at_;
+    // Where others need the core, each look takes it from them.
+    const bool needed =
+        opening_ != nullptr || std::any_of(tasks_.begin(), tasks_.end(), [](const auto& numbered) {
+          return numbered.second.task->needed();
+        });
+    nap_ = (crowded || on_ranks_core(now)) && !needed ? kLongNap : kShortestNap / 2;
+  }
+  Time longest = std::clamp((now - active_at_) / kNapsOfSilence, kLongNap, kLongestNap);
+  // Others ring where they do not take this machine for awake.
+  const bool taken_for_awake = !crowded && now < active_at_ + kAwakeOnFreeCores;
+  if (!under_way && !taken_for_awake && others_ring()) longest *= kWhereOthersRing;
+  nap_ = std::min(2 * nap_, longest);
+  // What is under way wants to work at once, but that can wait for a nap as well.
+  return under_way ? nap_ : std::min(again_at - now, nap_);
+}
+
+bool Agent::others_ring() const {
+  for (int machine = 0; machine < place_.machines(); ++machine) {
+    if (heard_[machine] != 0 && !bell_.proven(machine)) return false;
+  }
+  return true;
 }
 
 void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
+  // Where others need the core, the agent's thread is more likely to get it, and to keep it.
+  if (host_->crowded(host_->now())) return agency_.call();
   driven_ = true;
   const std::lock_guard lock(turn_);  // A turn of the agent is short, and its last for now.
   active_at_ = host_->now();
@@ -224,22 +245,18 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
     // The agent's own thread rests meanwhile.
     if (!awake(now, roster_.ranks())) break;
     if (event.read() != seen) break;
-    const Yielded yielded = yield_core(*host_);
-    crowding_.note_yield(yielded.took, yielded.until);
+    host_->yield(host_->now());
   }
   driven_ = false;
 }
 
 bool Agent::awake(Time now, int threads) const {
   if (moving_ && now < moved_at_ + kAwakeWhileMoving) return true;
+  if (host_->crowded(now)) return false;
   const bool urgent = urgent_since_ != kNever;
   const Time lively = urgent ? std::max(active_at_, urgent_since_) : active_at_;
-  if (!crowded(now, threads)) return now < lively + kAwakeOnFreeCores;
+  if (!oversubscribed(threads)) return now < lively + kAwakeOnFreeCores;
   return urgent && now < lively + kAwakeOversubscribed;
-}
-
-bool Agent::crowded(Time now, int threads) const {
-  return crowding_.crowded(now) || threads > roster_.cores();
 }
 
 void Agent::take(const Order& order, bool agreed) {
@@ -280,6 +297,7 @@ void Agent::add_tasks() {
   };
   tasks_[number].task = make(next, {.channel = std::move(opened_),
                                     .send = send,
+                                    .rouse = [this](int machine) { rouse(machine); },
                                     .place = place_,
                                     .roster = roster_,
                                     .agency = agency_,
@@ -290,23 +308,33 @@ void Agent::add_tasks() {
 }
 
 void Agent::post(std::uint64_t task, int machine, std::span<const std::byte> message) {
-  send(machine, fabric::Packer().put(Kind::task).put(task).put_bytes(message).bytes());
+  send(machine, say(Kind::task).put(task).put_bytes(message).bytes());
+}
+
+fabric::Packer Agent::say(Kind kind) const {
+  const Head head{.kind = kind, .drowsy = host_->crowded(host_->now())};
+  return std::move(fabric::Packer().put(head));
 }
 
 void Agent::send(int machine, std::span<const std::byte> message) {
   tell_bell(machine);
   fabric_->send(machine, message);
   const Time now = host_->now();
-  // The other machine is taken to be as crowded as this one, and its ranks to wait, so that one of
-  // them does the agent's work.
-  const Time awake_for = crowded(now, roster_.ranks()) ? kAwakeOversubscribed : kAwakeOnFreeCores;
-  if (now - std::exchange(contact_at_[machine], now) > awake_for) bell_.ring(machine);
+  // The other machine is taken to have as many ranks for its cores as this one, and its ranks to
+  // wait, so that one of them does the agent's work.
+  const Time awake_for = oversubscribed(roster_.ranks()) ? kAwakeOversubscribed : kAwakeOnFreeCores;
+  const bool long_ago = now - std::exchange(contact_at_[machine], now) > awake_for;
+  if (drowsy_[machine] || long_ago) bell_.ring(machine);
+}
+
+void Agent::rouse(int machine) {
+  if (drowsy_[machine] || host_->crowded(host_->now())) bell_.ring(machine);
 }
 
 void Agent::tell_bell(int machine) {
   if (told_bell_[machine]) return;
   told_bell_[machine] = true;
-  fabric_->send(machine, fabric::Packer().put(Kind::bell).put_bytes(bell_.address()).bytes());
+  fabric_->send(machine, say(Kind::bell).put_bytes(bell_.address()).bytes());
 }
 
 void Agent::send_to_others(std::span<const std::byte> message) {
@@ -330,7 +358,8 @@ bool Agent::receive(Time now) {
     heard_[from] = now;
     contact_at_[from] = now;
     fabric::Unpacker unpacker(message);
-    const auto kind = unpacker.take<Kind>();
+    const auto [kind, drowsy] = unpacker.take<Head>();
+    drowsy_[from] = drowsy;
     any = any || kind == Kind::task || kind == Kind::dead;
     switch (kind) {
       case Kind::task: {
@@ -339,13 +368,14 @@ bool Agent::receive(Time now) {
         break;
       }
       case Kind::ping:
-        send(from, fabric::Packer().put(Kind::pong).bytes());
+        send(from, say(Kind::pong).bytes());
         break;
       case Kind::pong:
         break;
       case Kind::bell:
         bell_.learn(from, unpacker.rest());
         tell_bell(from);
+        bell_.ring(from);  // So that it knows whether rings come through.
         break;
       case Kind::way:
         bell_.prefer(from, unpacker.take<int>());
@@ -372,7 +402,7 @@ bool Agent::look_after_ranks(Time now) {
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     if (known_dead_[rank] || !roster_.dead(rank)) continue;
     known_dead_[rank] = true;
-    send_to_others(fabric::Packer().put(Kind::dead).put(roster_.number(rank)).bytes());
+    send_to_others(say(Kind::dead).put(roster_.number(rank)).bytes());
   }
   return true;
 }
@@ -399,7 +429,7 @@ void Agent::look_after_machines(Time now) {
                   "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
                   "seconds); training can go on from its last checkpoint");
     }
-    send(machine, fabric::Packer().put(Kind::ping).bytes());
+    send(machine, say(Kind::ping).bytes());
   }
 }
 
@@ -443,8 +473,7 @@ void Agent::fail(const std::string& what_happened, const std::string& what_to_do
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
     try {
-      send(machine,
-           fabric::Packer().put(Kind::failure).put_bytes({words, what_happened.size()}).bytes());
+      send(machine, say(Kind::failure).put_bytes({words, what_happened.size()}).bytes());
     } catch (const std::exception&) {
       // Whoever can be told is told.
     }

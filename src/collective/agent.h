@@ -22,11 +22,11 @@
 #include "board/host.h"
 #include "board/roster.h"
 #include "board/segment.h"
-#include "collective/crowding.h"
 #include "collective/order.h"
 #include "collective/region.h"
 #include "fabric/doorbell.h"
 #include "fabric/fabric.h"
+#include "fabric/packet.h"
 #include "syncopate/policy.h"
 
 namespace syncopate::detail {
@@ -45,6 +45,8 @@ class Agent {
     virtual void hear(int from, std::span<const std::byte> message) = 0;
     /// Whether somebody, here or elsewhere, may be waiting for what comes next.
     virtual bool urgent() const = 0;
+    /// Whether whoever waits may wait for this machine's next look.
+    virtual bool needed() const { return urgent(); }
     /// Whether data are on their way, which move only while somebody looks.
     virtual bool moving() const = 0;
     /// Grows as they move.
@@ -57,6 +59,8 @@ class Agent {
   struct Means {
     std::unique_ptr<fabric::Channel> channel;
     std::function<void(int machine, std::span<const std::byte> message)> send;
+    /// Something else is on its way to a machine where somebody waits for it.
+    std::function<void(int machine)> rouse;
     const fabric::Place& place;
     board::Roster& roster;  ///< The agent's own view of it.
     board::Agency& agency;
@@ -89,6 +93,11 @@ class Agent {
     bell,     // where the sender's rings
     way,      // by which the receiver has rung at the sender's
   };
+  /// What every message begins with.
+  struct Head {
+    Kind kind = Kind::task;
+    bool drowsy = false;  ///< The sender sleeps whenever it can.
+  };
   struct Ordered {
     Order order;
     std::uint64_t offset = 0;  ///< Of its region.
@@ -98,9 +107,17 @@ class Agent {
   /// Looks at everything once; returns when to do so again without news. Under the turn's mutex.
   Time turn(Time now);
   Time turn_or_fail(Time now);
+  /// On the bell's thread: does the agent's work, if nobody else does, before it wakes the agent.
+  void answer_bell();
   /// Whether it is too early to sleep, where so many threads of this machine want a core.
   bool awake(Time now, int threads) const;
-  bool crowded(Time now, int threads) const;
+  bool oversubscribed(int threads) const { return threads > roster_.cores(); }
+  /// How long to sleep if nobody calls, where the next turn should be at `again_at`.
+  Time nap(Time now, Time again_at);
+  /// Whether its looks take time of the only rank.
+  bool on_ranks_core(Time now) const;
+  /// Whether a machine that has something for this one rings, as far as is known.
+  bool others_ring() const;
   bool over(Time now);
   /// Every machine takes the same orders in the same order.
   void take(const Order& order, bool agreed);
@@ -110,8 +127,11 @@ class Agent {
   bool receive(Time now);
   void deliver(std::uint64_t task, int from, std::span<const std::byte> message);
   void post(std::uint64_t task, int machine, std::span<const std::byte> message);
+  /// The beginning of a message.
+  fabric::Packer say(Kind kind) const;
   /// Sends a message, and rings where it may find nobody awake.
   void send(int machine, std::span<const std::byte> message);
+  void rouse(int machine);
   void send_to_others(std::span<const std::byte> message);
   void tell_bell(int machine);
   /// Whether it was time for it.
@@ -134,9 +154,7 @@ class Agent {
   std::atomic<std::int64_t> timeout_;
   std::atomic<bool> driven_ = false;  ///< A rank does the agent's work.
 
-  std::mutex turn_;  ///< For all that follows.
-  Crowding crowding_;
-
+  std::mutex turn_;             ///< For all that follows.
   std::deque<Ordered> orders_;  ///< Not yet made; the first one's channel is being opened.
   RegionPlan regions_;
   std::unique_ptr<fabric::Channel> opened_;
@@ -150,8 +168,10 @@ class Agent {
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 
   std::atomic<bool> rung_ = false;
-  fabric::Doorbell bell_;         ///< Calls this agent. Goes before what it calls.
+  /// Calls this agent: from the first turn on, when others have been told of it, until the last.
+  fabric::Doorbell bell_;
   std::vector<bool> told_bell_;   ///< Machines that know where it is.
+  std::vector<bool> drowsy_;      ///< Machines that said so last.
   std::vector<Time> contact_at_;  ///< When a message last went to a machine or came from there.
   std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
   std::vector<Time> heard_;       ///< When each machine last said anything.
@@ -166,6 +186,7 @@ class Agent {
   Time moved_at_ = 0;  ///< … and last moved then.
   std::uint64_t calls_ = 0;
   Time active_at_ = 0;         ///< When something last happened.
+  Time sleeps_until_ = 0;      ///< The agent's thread, unless it is called.
   std::int64_t nap_ = 50'000;  ///< The length of the last sleep …
   Time napped_since_ = 0;      ///< … and what happened before the first of them.
   bool failed_ = false;

@@ -161,7 +161,7 @@ Duration PartialTask::grace() const {
 void PartialTask::post() {
   for (const auto& [to, message] : agreement_.take_messages()) {
     fabric::Packer packer;
-    packer.put(message.kind).put(message.round).put(message.span);
+    packer.put(message.kind).put(message.round).put(message.span).put(message.root);
     if (message.kind == Message::Kind::facts) {
       const int count = shape_.ranks;
       packer.put(message.facts.waits).put(message.facts.seen).put(message.facts.slowest);
@@ -178,6 +178,7 @@ void PartialTask::hear(int from, std::span<const std::byte> bytes) {
   message.kind = unpacker.take<Message::Kind>();
   message.round = unpacker.take<std::uint64_t>();
   message.span = unpacker.take<int>();
+  message.root = unpacker.take<int>();
   if (message.kind == Message::Kind::facts) {
     const int count = static_cast<int>(ranks_of_[from].size());
     message.facts.waits = unpacker.take<bool>();
@@ -198,7 +199,9 @@ Time PartialTask::work(Time now) {
     if (!agreement_.started()) return again_at;
     begin();
   }
-  for (int look = 0; look < kLooks && gathering_ != nullptr; ++look) {
+  // Where others need the core this one has it for a moment only, and is called again.
+  const int looks = means_.host.crowded(now) ? 1 : kLooks;
+  for (int look = 0; look < looks && gathering_ != nullptr; ++look) {
     if (gathering_->done()) gathering_.reset();
   }
   if (values_bytes_ > 0) {
@@ -257,6 +260,10 @@ void PartialTask::begin() {
     board_.sum_up(agreement_.next(), reserve_for(own.weight), mine_.data() + line_bytes_);
   }
   gathering_ = means_.channel->gather(mine_.data(), mine_.size(), lines_.data());
+  // Somebody waits there for this one's line.
+  if (const int root = agreement_.started_by(); root >= 0 && root != means_.place.machine) {
+    means_.rouse(root);
+  }
   phase_ = Phase::exchanging;
   if (values_bytes_ > 0) return;
   begun_ = 0;

@@ -16,10 +16,7 @@ class Packer {
   template <typename T>
   Packer& put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const std::size_t place = bytes_.size();
-    bytes_.resize(place + sizeof(T));
-    std::memcpy(bytes_.data() + place, &value, sizeof(T));
-    return *this;
+    return put_bytes(std::as_bytes(std::span<const T, 1>(&value, 1)));
   }
   Packer& put_bytes(std::span<const std::byte> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());

@@ -1,6 +1,7 @@
 #include "round/agreement.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace syncopate::round {
 namespace {
@@ -130,7 +131,7 @@ void Agreement::learn(int from, const Message& message) {
     case Message::Kind::start:
       started_ = true;
       announced_ = true;
-      spread(message.span);
+      spread(message.span, message.root);
       break;
     case Message::Kind::facts: {
       heard_[from] = true;
@@ -197,17 +198,20 @@ void Agreement::note_who_lags() {
 void Agreement::start_everywhere() {
   started_ = true;
   announced_ = true;
-  spread(machines());
+  spread(machines(), machine_);
 }
 
-void Agreement::spread(int span) {
+void Agreement::spread(int span, int root) {
+  started_by_ = root;
   // The machine 2ʲ further on tells as many as follow it before the one 2ʲ⁺¹ further on.
-  for (int step = 1; step < span; step *= 2) {
+  // Those that have most to tell come first.
+  for (auto step = static_cast<int>(std::bit_ceil(static_cast<unsigned>(span)) / 2); step > 0;
+       step /= 2) {
     const int theirs = std::min(step, span - step);
     const int told = std::clamp(told_span_ - step, 0, step);
     if (theirs <= told) continue;
     send((machine_ + step) % machines(),
-         {.kind = Message::Kind::start, .round = next_, .span = theirs});
+         {.kind = Message::Kind::start, .round = next_, .span = theirs, .root = root});
   }
   told_span_ = std::max(told_span_, span);
 }
@@ -291,7 +295,7 @@ void Agreement::complete(std::span<const Facts> facts, Time now) {
   std::fill(askers_.begin(), askers_.end(), false);
   std::fill(said_.begin(), said_.end(), Facts{});
   waiting_since_ = open_since_ = kNever;
-  held_up_by_ = -1;
+  held_up_by_ = started_by_ = -1;
   for (const auto& [from, message] : std::exchange(early_, {})) hear(from, message, now);
 }
 

@@ -49,13 +49,14 @@ struct Facts {
 /// What the agents of two machines say to each other about a round.
 struct Message {
   enum class Kind : std::uint8_t {
-    start,  // the round is on: take part, and tell `span − 1` machines after you
+    start,  // the round is on, says `root`: take part, and tell `span − 1` machines after you
     facts,  // about the sender
     ask,    // tell me your facts, now and whenever they change
   };
   Kind kind = Kind::facts;
   std::uint64_t round = 0;
   int span = 0;
+  int root = -1;
   Facts facts;
 };
 
@@ -72,6 +73,10 @@ class Agreement {
   std::uint64_t next() const { return next_; }
   /// Whether it is on: time to take what is on the board and to take part.
   bool started() const { return started_; }
+
+  /// The machine that saw the trigger hold and told the others; -1 if each takes part on its own
+  /// account.
+  int started_by() const { return started_by_; }
 
   /// What the board of this machine says. Returns when to call again if there is no news.
   Time observe(const Facts& own, Duration grace, Time now);
@@ -106,7 +111,7 @@ class Agreement {
 
   Time consider(Time now);
   void start_everywhere();
-  void spread(int span);
+  void spread(int span, int root);
   bool worth_asking(const Attendance& here, Time now) const;
   bool worth_telling(Time now) const;
   void ask_everybody();
@@ -125,6 +130,7 @@ class Agreement {
   std::vector<Facts> known_;     ///< Of every machine, about this round.
   std::vector<Facts> at_start_;  ///< As all machines knew them when the round before ended.
   bool started_ = false;
+  int started_by_ = -1;
   bool announced_ = false;    ///< Somebody has told, or tells, every machine that it is on.
   int told_span_ = 1;         ///< How many machines from here on know from this one.
   bool asked_ = false;        ///< This machine has asked the others.

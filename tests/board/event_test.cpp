@@ -32,6 +32,8 @@ class CountingHost : public Host {
   Eagerness eagerness(bool oversubscribed) const override {
     return real_->eagerness(oversubscribed);
   }
+  Time yield(Time now) override { return real_->yield(now); }
+  bool crowded(Time now) const override { return real_->crowded(now); }
   Cores cores() const override { return real_->cores(); }
 
   std::atomic<int> parks = 0;

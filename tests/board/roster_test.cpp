@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "board/agency.h"
 #include "support/refusal.h"
 
 namespace syncopate::board {
@@ -31,6 +32,8 @@ class FateHost : public Host {
   Eagerness eagerness(bool oversubscribed) const override {
     return real_->eagerness(oversubscribed);
   }
+  Time yield(Time now) override { return real_->yield(now); }
+  bool crowded(Time now) const override { return real_->crowded(now); }
   Cores cores() const override { return cores_here; }
 
   std::set<int> dead;
@@ -100,6 +103,17 @@ TEST_F(RosterTest, WhoDiesIsDeadForEveryoneAndWhoLeftIsNot) {
   EXPECT_EQ(rosters_[3]->describe(1), "rank 1 (dead)");
   EXPECT_EQ(rosters_[3]->describe(2), "rank 2 (has left)");
   EXPECT_EQ(rosters_[3]->describe(0), "rank 0 (pid 100)");
+}
+
+TEST_F(RosterTest, TheAgentOfARankThatHasLeftIsMissedOnceItsProcessIsGone) {
+  for (int rank = 0; rank < kRanks; ++rank) join(rank);
+  const auto desk = std::make_unique<std::byte[]>(Agency::bytes());
+  const Agency agency(desk.get(), *rosters_[1], host_);
+  rosters_[Roster::kAgentsRank]->leave();
+  EXPECT_NO_THROW(agency.check());
+  host_.dead = {Roster::kAgentsRank};
+  expect_refused(ErrorCode::machine_lost, {"rank 0", "spoke for this machine", "is gone"},
+                 [&] { agency.check(); });
 }
 
 TEST_F(RosterTest, WhoHasNotJoinedIsExpectedUntilTheLauncherSaysOtherwise) {

@@ -71,7 +71,10 @@ TEST(MachinesExplorer, OneInitiatorReachesEverybodyInTheFewestMessages) {
       }
       EXPECT_EQ(messages, machines - 1);
       EXPECT_LE(hops, std::bit_width(static_cast<unsigned>(machines - 1)));
-      for (const round::Agreement& one : agreements) EXPECT_TRUE(one.started());
+      for (const round::Agreement& one : agreements) {
+        EXPECT_TRUE(one.started());
+        EXPECT_EQ(one.started_by(), initiator);
+      }
     }
   }
 }

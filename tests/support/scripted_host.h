@@ -34,6 +34,8 @@ class ScriptedHost final : public board::Host {
 
   /// Looking before sleeping would be steps without news.
   board::Eagerness eagerness(bool /*oversubscribed*/) const override { return {}; }
+  Time yield(Time now) override { return now; }
+  bool crowded(Time /*now*/) const override { return false; }
 
   /// The same two wherever a schedule is played. With more ranks than that, a round wakes only
   /// some of those who sleep to help with it.

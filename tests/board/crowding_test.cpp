@@ -1,12 +1,12 @@
-// When a thread that looks for messages believes that others need its core.
-#include "collective/crowding.h"
+// When a process believes that others need its cores.
+#include "board/crowding.h"
 
 #include <gtest/gtest.h>
 
-namespace syncopate::detail {
+namespace syncopate::board {
 namespace {
 
-using Time = board::Time;
+using Time = Crowding::Time;
 constexpr Time kMicrosecond = 1'000, kMillisecond = 1'000'000;
 
 /// Yields of a thread that does nothing else, one after another.
@@ -28,28 +28,29 @@ TEST(Crowding, IsSeenByAYieldThatLetsOthersRunForASlice) {
   EXPECT_TRUE(thread.crowded());
 }
 
-TEST(Crowding, IsSoonForgottenWhereAMachineStandsStillNowAndThen) {
+TEST(Crowding, IsSoonForgottenWhereMostYieldsAreBrief) {
   Thread thread;
   for (int stop = 0; stop < 10; ++stop) {
     thread.yield(2 * kMillisecond);
     EXPECT_TRUE(thread.crowded());
-    thread.now += 6 * kMillisecond;
+    thread.now += 2 * kMillisecond;
     EXPECT_FALSE(thread.crowded()) << stop;
-    thread.yield(kMicrosecond, 10);
-    thread.now += 25 * kMillisecond;
+    thread.yield(kMicrosecond, 3000);
   }
 }
 
-TEST(Crowding, IsBelievedForLongerTheOftenerItIsSeen) {
+TEST(Crowding, IsBelievedForLongerWhereLongYieldsTakeMostOfTheTime) {
   Thread thread;
-  for (const Time believed : {5, 10, 20, 40, 80, 100, 100}) {
+  thread.yield(kMicrosecond, 5000);
+  for (const Time believed : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1000}) {
     thread.yield(3 * kMillisecond);
     thread.now += believed * kMillisecond - 1;
     EXPECT_TRUE(thread.crowded()) << believed;
     thread.now += 1;
     EXPECT_FALSE(thread.crowded()) << believed;
+    thread.yield(40 * kMicrosecond, 50);  // While all wait for each other, say.
   }
 }
 
 }  // namespace
-}  // namespace syncopate::detail
+}  // namespace syncopate::board
