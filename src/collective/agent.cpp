@@ -82,6 +82,7 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       bell_(place.machines(), place.machine, [this] { answer_bell(); }),
       told_bell_(place.machines()),
       drowsy_(place.machines()),
+      told_drowsy_(place.machines()),
       contact_at_(place.machines()),
       known_dead_(roster_.ranks()),
       heard_(place.machines()) {
@@ -123,7 +124,7 @@ Time Agent::turn(Time now) {
   const bool told = receive(now);
   if (failed_) return kNever;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
-    send(machine, say(Kind::way).put(way).bytes());
+    send(machine, say(Kind::way, machine).put(way).bytes());
   }
   // The bell goes with signs of life, too, of which nothing follows.
   if ((called && !rung) || told) active_at_ = now;
@@ -194,8 +195,10 @@ void Agent::answer_bell() {
   const std::unique_lock lock(turn_, std::try_to_lock);
   if (!lock || fabric_ == nullptr) return agency_.call();
   const Time now = host_->now();
-  if (over(now)) return;
-  const Time again_at = turn_or_fail(now);
+  if (!over(now)) hand_over(now, turn_or_fail(now));
+}
+
+void Agent::hand_over(Time now, Time again_at) {
   if (over(now) || now + nap(now, again_at) < sleeps_until_) agency_.call();
 }
 
@@ -205,7 +208,6 @@ bool Agent::on_ranks_core(Time now) const {
 
 Time Agent::nap(Time now, Time again_at) {
   const bool under_way = again_at <= now;
-  const bool crowded = host_->crowded(now);
   if (active_at_ > napped_since_) {
     napped_since_ = active_at_;
     // Where others need the core, each look takes it from them.
@@ -213,19 +215,20 @@ Time Agent::nap(Time now, Time again_at) {
         opening_ != nullptr || std::any_of(tasks_.begin(), tasks_.end(), [](const auto& numbered) {
           return numbered.second.task->needed();
         });
-    nap_ = (crowded || on_ranks_core(now)) && !needed ? kLongNap : kShortestNap / 2;
+    nap_ = (host_->crowded(now) || on_ranks_core(now)) && !needed ? kLongNap : kShortestNap / 2;
   }
   Time longest = std::clamp((now - active_at_) / kNapsOfSilence, kLongNap, kLongestNap);
-  // Others ring where they do not take this machine for awake.
-  const bool taken_for_awake = !crowded && now < active_at_ + kAwakeOnFreeCores;
-  if (!under_way && !taken_for_awake && others_ring()) longest *= kWhereOthersRing;
+  if (!under_way && others_ring(now)) longest *= kWhereOthersRing;
   nap_ = std::min(2 * nap_, longest);
   // What is under way wants to work at once, but that can wait for a nap as well.
   return under_way ? nap_ : std::min(again_at - now, nap_);
 }
 
-bool Agent::others_ring() const {
+bool Agent::others_ring(Time now) const {
+  const bool taken_for_awake = now < active_at_ + kAwakeOnFreeCores;
   for (int machine = 0; machine < place_.machines(); ++machine) {
+    if (machine == place_.machine) continue;
+    if (taken_for_awake && !told_drowsy_[machine]) return false;
     if (heard_[machine] != 0 && !bell_.proven(machine)) return false;
   }
   return true;
@@ -241,10 +244,13 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
   while (event.read() == seen) {
     const Time now = host_->now();
     if (now >= until || over(now)) break;
-    turn_or_fail(now);
+    const Time again_at = turn_or_fail(now);
+    const bool news = event.read() != seen;
     // The agent's own thread rests meanwhile.
-    if (!awake(now, roster_.ranks())) break;
-    if (event.read() != seen) break;
+    const bool stay = !news && awake(now, roster_.ranks());
+    const bool under_way = again_at <= now;
+    if (!stay && (under_way || !news)) hand_over(now, again_at);
+    if (!stay) break;
     host_->yield(host_->now());
   }
   driven_ = false;
@@ -308,11 +314,12 @@ void Agent::add_tasks() {
 }
 
 void Agent::post(std::uint64_t task, int machine, std::span<const std::byte> message) {
-  send(machine, say(Kind::task).put(task).put_bytes(message).bytes());
+  send(machine, say(Kind::task, machine).put(task).put_bytes(message).bytes());
 }
 
-fabric::Packer Agent::say(Kind kind) const {
+fabric::Packer Agent::say(Kind kind, int machine) {
   const Head head{.kind = kind, .drowsy = host_->crowded(host_->now())};
+  told_drowsy_[machine] = head.drowsy;
   return std::move(fabric::Packer().put(head));
 }
 
@@ -334,13 +341,7 @@ void Agent::rouse(int machine) {
 void Agent::tell_bell(int machine) {
   if (told_bell_[machine]) return;
   told_bell_[machine] = true;
-  fabric_->send(machine, say(Kind::bell).put_bytes(bell_.address()).bytes());
-}
-
-void Agent::send_to_others(std::span<const std::byte> message) {
-  for (int machine = 0; machine < place_.machines(); ++machine) {
-    if (machine != place_.machine) send(machine, message);
-  }
+  fabric_->send(machine, say(Kind::bell, machine).put_bytes(bell_.address()).bytes());
 }
 
 void Agent::deliver(std::uint64_t task, int from, std::span<const std::byte> message) {
@@ -368,7 +369,7 @@ bool Agent::receive(Time now) {
         break;
       }
       case Kind::ping:
-        send(from, say(Kind::pong).bytes());
+        send(from, say(Kind::pong, from).bytes());
         break;
       case Kind::pong:
         break;
@@ -402,7 +403,10 @@ bool Agent::look_after_ranks(Time now) {
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     if (known_dead_[rank] || !roster_.dead(rank)) continue;
     known_dead_[rank] = true;
-    send_to_others(say(Kind::dead).put(roster_.number(rank)).bytes());
+    for (int machine = 0; machine < place_.machines(); ++machine) {
+      if (machine == place_.machine) continue;
+      send(machine, say(Kind::dead, machine).put(roster_.number(rank)).bytes());
+    }
   }
   return true;
 }
@@ -429,7 +433,7 @@ void Agent::look_after_machines(Time now) {
                   "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
                   "seconds); training can go on from its last checkpoint");
     }
-    send(machine, say(Kind::ping).bytes());
+    send(machine, say(Kind::ping, machine).bytes());
   }
 }
 
@@ -473,7 +477,7 @@ void Agent::fail(const std::string& what_happened, const std::string& what_to_do
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
     try {
-      send(machine, say(Kind::failure).put_bytes({words, what_happened.size()}).bytes());
+      send(machine, say(Kind::failure, machine).put_bytes({words, what_happened.size()}).bytes());
     } catch (const std::exception&) {
       // Whoever can be told is told.
     }

@@ -109,6 +109,8 @@ class Agent {
   Time turn_or_fail(Time now);
   /// On the bell's thread: does the agent's work, if nobody else does, before it wakes the agent.
   void answer_bell();
+  /// After a turn on another thread than the agent's, which sleeps: wakes it if that is too long.
+  void hand_over(Time now, Time again_at);
   /// Whether it is too early to sleep, where so many threads of this machine want a core.
   bool awake(Time now, int threads) const;
   bool oversubscribed(int threads) const { return threads > roster_.cores(); }
@@ -116,8 +118,8 @@ class Agent {
   Time nap(Time now, Time again_at);
   /// Whether its looks take time of the only rank.
   bool on_ranks_core(Time now) const;
-  /// Whether a machine that has something for this one rings, as far as is known.
-  bool others_ring() const;
+  /// Whether any machine that has something for this one rings, as far as is known.
+  bool others_ring(Time now) const;
   bool over(Time now);
   /// Every machine takes the same orders in the same order.
   void take(const Order& order, bool agreed);
@@ -127,12 +129,11 @@ class Agent {
   bool receive(Time now);
   void deliver(std::uint64_t task, int from, std::span<const std::byte> message);
   void post(std::uint64_t task, int machine, std::span<const std::byte> message);
-  /// The beginning of a message.
-  fabric::Packer say(Kind kind) const;
+  /// The beginning of a message to a machine.
+  fabric::Packer say(Kind kind, int machine);
   /// Sends a message, and rings where it may find nobody awake.
   void send(int machine, std::span<const std::byte> message);
   void rouse(int machine);
-  void send_to_others(std::span<const std::byte> message);
   void tell_bell(int machine);
   /// Whether it was time for it.
   bool look_after_ranks(Time now);
@@ -170,11 +171,12 @@ class Agent {
   std::atomic<bool> rung_ = false;
   /// Calls this agent: from the first turn on, when others have been told of it, until the last.
   fabric::Doorbell bell_;
-  std::vector<bool> told_bell_;   ///< Machines that know where it is.
-  std::vector<bool> drowsy_;      ///< Machines that said so last.
-  std::vector<Time> contact_at_;  ///< When a message last went to a machine or came from there.
-  std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
-  std::vector<Time> heard_;       ///< When each machine last said anything.
+  std::vector<bool> told_bell_;    ///< Machines that know where it is.
+  std::vector<bool> drowsy_;       ///< Machines that said so last …
+  std::vector<bool> told_drowsy_;  ///< … and to whom this one did.
+  std::vector<Time> contact_at_;   ///< When a message last went to a machine or came from there.
+  std::vector<bool> known_dead_;   ///< Ranks of this machine that the others have been told of.
+  std::vector<Time> heard_;        ///< When each machine last said anything.
   Time urgent_since_ = board::kNever;
   Time gone_at_ = board::kNever;  ///< When the agent's rank had left.
   Time left_at_ = board::kNever;  ///< When every rank had left.
