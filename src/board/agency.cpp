@@ -63,11 +63,14 @@ void Agency::fail(const std::string& what_happened, const std::string& what_to_d
 
 void Agency::check() const {
   if (closed_) throw *closed_;
+  // A rank that leaves before the others lives until they have left, too, for its agent's sake.
+  // (Asked first, as an agent that fails says why before its process ends.)
+  const bool gone = roster_.dead(Roster::kAgentsRank) || roster_.left_and_gone(Roster::kAgentsRank);
   if (failed()) {
     throw Error(ErrorCode::machine_lost, desk_.what_happened.data(), desk_.what_to_do.data());
   }
-  // A rank that leaves before the others lives until they have left, too, for its agent's sake.
-  if (roster_.dead(Roster::kAgentsRank) || roster_.left_and_gone(Roster::kAgentsRank)) {
+  if (gone) {
+    missed_ = true;
     throw Error(ErrorCode::machine_lost,
                 roster_.describe(Roster::kAgentsRank) + ", which spoke for this machine, is gone",
                 kStartAgain);

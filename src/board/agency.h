@@ -56,6 +56,8 @@ class Agency {
   void close(const Error& reason) { closed_ = reason; }
   /// Throws if the agent has failed, or is dead, or after close().
   void check() const;
+  /// Whether this rank has been told so: it goes on without an agent.
+  bool lost() const { return failed() || missed_; }
 
  private:
   using Bits = std::array<Shared<std::uint64_t>, kMaxWorldRanks / 64>;
@@ -77,6 +79,7 @@ class Agency {
   const Roster& roster_;
   Host& host_;
   std::optional<Error> closed_;
+  mutable bool missed_ = false;  ///< The agent was found to be gone.
 };
 
 }  // namespace syncopate::board

@@ -23,6 +23,8 @@ class Crowding {
       brief_.store(brief_.load(std::memory_order_relaxed) + took, std::memory_order_relaxed);
       return;
     }
+    // What stops several threads at once stops them once.
+    if (now - took < ended_.exchange(now, std::memory_order_relaxed)) return;
     const bool again = brief_.exchange(0, std::memory_order_relaxed) < took;
     const Time before = belief_.load(std::memory_order_relaxed);
     const Time belief = again ? std::min(2 * before, kLongest) : kShortest;
@@ -43,6 +45,7 @@ class Crowding {
   std::atomic<Time> brief_ = kLongest;  ///< What brief ones have taken since the last long one.
   std::atomic<Time> belief_ = kShortest;
   std::atomic<Time> until_ = 0;
+  std::atomic<Time> ended_ = 0;  ///< The last long one.
 };
 
 }  // namespace syncopate::board

@@ -32,6 +32,8 @@ constexpr Time kNoteAwaitedEvery = 100 * kMillisecond;
 /// somebody waits.
 constexpr Time kAwakeOnFreeCores = 5 * kMillisecond;
 constexpr Time kAwakeOversubscribed = kMillisecond / 10;
+/// How long another machine may take this one for awake: it may have got the last message later.
+constexpr Time kTakenForAwake = kAwakeOnFreeCores + kMillisecond;
 /// Data that do not get on for so long wait for another machine.
 constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
 /// Then it sleeps, longer and longer, but not so long that a round waits for it for a millisecond,
@@ -172,6 +174,7 @@ void Agent::run() {
     sleeps_until_ = stay ? now : now + nap(now, again_at);
     const Time until = sleeps_until_;
     const std::uint64_t calls = calls_;
+    const auto rest = std::chrono::nanoseconds(on_ranks_core(now) ? kRestOnRanksCore : kRest);
     lock.unlock();
     if (stay) {
       host_->yield(host_->now());
@@ -179,7 +182,6 @@ void Agent::run() {
       agency_.calls().sleep(*host_, calls, until);
     }
     // Not on the event of calls, so that nobody who calls has to wake it.
-    const auto rest = std::chrono::nanoseconds(on_ranks_core(now) ? kRestOnRanksCore : kRest);
     while (driven_) std::this_thread::sleep_for(rest);
     lock.lock();
   }
@@ -225,13 +227,15 @@ Time Agent::nap(Time now, Time again_at) {
 }
 
 bool Agent::others_ring(Time now) const {
-  const bool taken_for_awake = now < active_at_ + kAwakeOnFreeCores;
+  bool any = false;
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
+    const bool taken_for_awake = now < contact_at_[machine] + kTakenForAwake;
     if (taken_for_awake && !told_drowsy_[machine]) return false;
     if (heard_[machine] != 0 && !bell_.proven(machine)) return false;
+    any = any || bell_.proven(machine);
   }
-  return true;
+  return any;
 }
 
 void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {

@@ -1,5 +1,6 @@
-// The agent of a machine: the one thread that speaks to other machines, in the process of the
-// machine's first rank. It looks after the collectives of its machine (tasks), passes messages to
+// The agent of a machine: whoever speaks to other machines, one thread at a time, in the process of
+// the machine's first rank: a thread of its own, that rank while it waits, or the bell's when it
+// was rung. It looks after the collectives of its machine (tasks), passes messages to
 // them, and sleeps as long as it can: there is no way to sleep until a message comes, so it looks
 // for messages often while somebody waits and seldom while nobody does.
 //
@@ -35,7 +36,7 @@ class Agent {
  public:
   using Time = board::Time;
 
-  /// Something that the agent looks after. All its functions are called on the agent's thread.
+  /// Something that the agent looks after. All its functions are called by one thread at a time.
   class Task {
    public:
     virtual ~Task() = default;

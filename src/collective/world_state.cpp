@@ -57,13 +57,14 @@ WorldState::~WorldState() {
   if (agency_ != nullptr) agency_->call();
   agent_.reset();  // It may yet lose a machine.
   const bool lost =
-      roster_.waited_in_vain(roster_.rank()) || (agency_ != nullptr && agency_->failed());
+      roster_.waited_in_vain(roster_.rank()) || (agency_ != nullptr && agency_->lost());
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
 void WorldState::connect(std::unique_ptr<fabric::Link>& link,
                          std::unique_ptr<board::Host> agents_host) {
   if (roster_.across()) {
+    fabric::doorbells_wanted();  // On every rank, so that all of them refuse.
     agency_ = std::make_unique<board::Agency>(control_->data() + agency_offset(), roster_, *host_);
     if (auto fabric = link->fabric()) {
       agent_ = std::make_unique<Agent>(std::move(fabric), link->place(), segment_,

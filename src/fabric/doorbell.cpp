@@ -19,6 +19,7 @@
 
 #include "board/host.h"
 #include "fabric/packet.h"
+#include "syncopate/error.h"
 
 namespace syncopate::fabric {
 namespace {
@@ -28,13 +29,8 @@ constexpr std::size_t kMostWays = 8;
 /// Already taken: the machine was told.
 constexpr int kTold = -1;
 
-bool wanted() {
-  const char* text = std::getenv(kDoorbellVariable);
-  return text == nullptr || std::string_view(text) != "off";
-}
-
 int open_socket() {
-  if (!wanted()) return -1;
+  if (!doorbells_wanted()) return -1;
   const int result = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (result < 0) return -1;
   const sockaddr_in anywhere{.sin_family = AF_INET};
@@ -79,6 +75,14 @@ std::uint64_t identity_of_host(const std::vector<in_addr_t>& addresses) {
 }
 
 }  // namespace
+
+bool doorbells_wanted() {
+  const char* text = std::getenv(kDoorbellVariable);
+  const std::string_view value = text == nullptr ? "on" : text;
+  if (value == "on" || value == "off") return value == "on";
+  throw Error(ErrorCode::environment, std::string(kDoorbellVariable) + " is \"" + text + "\"",
+              "Set it to on or off, or unset it");
+}
 
 Doorbell::Doorbell(int machines, int own, std::function<void()> rung)
     : own_(own),

@@ -4,7 +4,7 @@
 // nothing: one that is lost costs a nap, one that comes for nothing a look.
 //
 // Where machines have no IPv4 between them, or something in between lets nothing through, nothing
-// rings. SYNCOPATE_DOORBELL=off does without.
+// rings. SYNCOPATE_DOORBELL=off does without; on, or nothing, with them.
 #pragma once
 
 #include <netinet/in.h>
@@ -23,6 +23,9 @@
 namespace syncopate::fabric {
 
 inline constexpr const char* kDoorbellVariable = "SYNCOPATE_DOORBELL";
+
+/// Whether there are to be any, as SYNCOPATE_DOORBELL says; throws Error if it makes no sense.
+bool doorbells_wanted();
 
 class Doorbell {
  public:

@@ -39,6 +39,16 @@ TEST(Crowding, IsSoonForgottenWhereMostYieldsAreBrief) {
   }
 }
 
+TEST(Crowding, IsSeenOnceWhereAllThreadsOfAProcessStandStill) {
+  Thread thread;
+  thread.yield(3 * kMillisecond);
+  for (int other = 0; other < 10; ++other) {
+    thread.crowding.note_yield(3 * kMillisecond, thread.now += kMicrosecond);
+  }
+  thread.now += 2 * kMillisecond;
+  EXPECT_FALSE(thread.crowded());
+}
+
 TEST(Crowding, IsBelievedForLongerWhereLongYieldsTakeMostOfTheTime) {
   Thread thread;
   thread.yield(kMicrosecond, 5000);

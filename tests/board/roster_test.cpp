@@ -114,6 +114,7 @@ TEST_F(RosterTest, TheAgentOfARankThatHasLeftIsMissedOnceItsProcessIsGone) {
   host_.dead = {Roster::kAgentsRank};
   expect_refused(ErrorCode::machine_lost, {"rank 0", "spoke for this machine", "is gone"},
                  [&] { agency.check(); });
+  EXPECT_TRUE(agency.lost());
 }
 
 TEST_F(RosterTest, WhoHasNotJoinedIsExpectedUntilTheLauncherSaysOtherwise) {

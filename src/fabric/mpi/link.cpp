@@ -88,5 +88,11 @@ extern "C" __attribute__((visibility("default"))) syncopate::fabric::Link* synco
     int version, std::int64_t timeout) {
   if (version != syncopate::fabric::kPluginVersion) return nullptr;
   syncopate::fabric::mpi::start();
-  return new syncopate::fabric::mpi::MpiLink(std::chrono::nanoseconds(timeout));
+  try {
+    return new syncopate::fabric::mpi::MpiLink(std::chrono::nanoseconds(timeout));
+  } catch (...) {
+    // Somebody may never come: when the process exits, nobody waits for it.
+    syncopate::fabric::mpi::leave_running();
+    throw;
+  }
 }
