@@ -123,15 +123,15 @@ Time Agent::turn(Time now) {
   calls_ = calls;
   const bool rung = rung_.exchange(false);
   if (rung) nap_ = kShortestNap / 2;  // What it was about may come a moment later.
-  const bool told = receive(now);
+  told_ = receive(now);
   if (failed_) return kNever;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
     send(machine, say(Kind::way, machine).put(way).bytes());
   }
   // The bell goes with signs of life, too, of which nothing follows.
-  if ((called && !rung) || told) active_at_ = now;
+  if ((called && !rung) || told_) active_at_ = now;
   const bool looked = look_after_ranks(now);
-  const bool news = called || told || looked;
+  const bool news = called || told_ || looked;
   Time again_at = kNever;
   bool urgent = opening_ != nullptr;
   moving_ = false;
@@ -197,11 +197,14 @@ void Agent::answer_bell() {
   const std::unique_lock lock(turn_, std::try_to_lock);
   if (!lock || fabric_ == nullptr) return agency_.call();
   const Time now = host_->now();
-  if (!over(now)) hand_over(now, turn_or_fail(now));
+  if (over(now)) return;
+  const Time again_at = turn_or_fail(now);
+  // What it was about may come a moment later: then the agent has to look for it.
+  hand_over(now, told_ ? again_at : now);
 }
 
 void Agent::hand_over(Time now, Time again_at) {
-  if (over(now) || now + nap(now, again_at) < sleeps_until_) agency_.call();
+  if (over(now) || again_at < sleeps_until_) agency_.call();
 }
 
 bool Agent::on_ranks_core(Time now) const {
@@ -213,11 +216,8 @@ Time Agent::nap(Time now, Time again_at) {
   if (active_at_ > napped_since_) {
     napped_since_ = active_at_;
     // Where others need the core, each look takes it from them.
-    const bool needed =
-        opening_ != nullptr || std::any_of(tasks_.begin(), tasks_.end(), [](const auto& numbered) {
-          return numbered.second.task->needed();
-        });
-    nap_ = (host_->crowded(now) || on_ranks_core(now)) && !needed ? kLongNap : kShortestNap / 2;
+    const bool lazy = urgent_since_ == kNever && (host_->crowded(now) || on_ranks_core(now));
+    nap_ = lazy ? kLongNap : kShortestNap / 2;
   }
   Time longest = std::clamp((now - active_at_) / kNapsOfSilence, kLongNap, kLongestNap);
   if (!under_way && others_ring(now)) longest *= kWhereOthersRing;

@@ -46,8 +46,6 @@ class Agent {
     virtual void hear(int from, std::span<const std::byte> message) = 0;
     /// Whether somebody, here or elsewhere, may be waiting for what comes next.
     virtual bool urgent() const = 0;
-    /// Whether whoever waits may wait for this machine's next look.
-    virtual bool needed() const { return urgent(); }
     /// Whether data are on their way, which move only while somebody looks.
     virtual bool moving() const = 0;
     /// Grows as they move.
@@ -110,7 +108,8 @@ class Agent {
   Time turn_or_fail(Time now);
   /// On the bell's thread: does the agent's work, if nobody else does, before it wakes the agent.
   void answer_bell();
-  /// After a turn on another thread than the agent's, which sleeps: wakes it if that is too long.
+  /// After a turn on another thread than the agent's, which sleeps: wakes it if that is too long
+  /// for a turn that should be at `again_at`.
   void hand_over(Time now, Time again_at);
   /// Whether it is too early to sleep, where so many threads of this machine want a core.
   bool awake(Time now, int threads) const;
@@ -188,6 +187,7 @@ class Agent {
   std::uint64_t moves_ = 0;
   Time moved_at_ = 0;  ///< … and last moved then.
   std::uint64_t calls_ = 0;
+  bool told_ = false;          ///< There was a message in the last turn.
   Time active_at_ = 0;         ///< When something last happened.
   Time sleeps_until_ = 0;      ///< The agent's thread, unless it is called.
   std::int64_t nap_ = 50'000;  ///< The length of the last sleep …

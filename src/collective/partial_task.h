@@ -25,11 +25,6 @@ class PartialTask final : public Agent::Task {
   Agent::Time work(Agent::Time now) override;
   void hear(int from, std::span<const std::byte> bytes) override;
   bool urgent() const override { return phase_ != Phase::agreeing || own_.waits; }
-  bool needed() const override {
-    // Once a machine has said all there is to say, the others seldom need it.
-    const bool said_all = phase_ == Phase::exchanging && values_bytes_ > 0;
-    return (urgent() && !said_all) || board_.anybody_waits(agreement_.next());
-  }
   bool moving() const override { return gathering_ == nullptr && under_way_; }
   std::uint64_t moves() const override { return moves_; }
   RankSet awaited() const override { return agreement_.missing(); }
