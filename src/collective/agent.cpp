@@ -204,7 +204,9 @@ void Agent::answer_bell() {
 }
 
 void Agent::hand_over(Time now, Time again_at) {
-  if (over(now) || again_at < sleeps_until_) agency_.call();
+  if (!over(now) && again_at >= sleeps_until_) return;
+  rung_ = true;  // That it is called is no news.
+  agency_.call();
 }
 
 bool Agent::on_ranks_core(Time now) const {
