@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "collective/group_exchange.h"
 #include "collective/group_task.h"
 #include "collective/partial_exchange.h"
 #include "collective/partial_task.h"

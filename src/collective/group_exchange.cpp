@@ -32,13 +32,6 @@ GroupOptions complete(GroupOptions options, int ranks) {
   return options;
 }
 
-std::vector<int> GroupPlan::members_at(std::uint64_t step, int rank) const {
-  if (!everyone_at(step)) return schedule_.members(step - 1, rank);
-  std::vector<int> members(ranks_);
-  std::iota(members.begin(), members.end(), 0);
-  return members;
-}
-
 board::GroupShape GroupExchange::shape(std::size_t elements, DataType type,
                                        const board::Roster& roster, const GroupOptions& options) {
   board::GroupShape result = shape(elements, type, roster.world_ranks(), options);

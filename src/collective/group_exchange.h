@@ -26,26 +26,6 @@ namespace syncopate::detail {
 /// The options with every default filled in for a world of `ranks`.
 GroupOptions complete(GroupOptions options, int ranks);
 
-/// Who averages with whom at which step (1, 2, 3 …), by their numbers in the world.
-class GroupPlan {
- public:
-  GroupPlan(int ranks, const GroupOptions& options)
-      : ranks_(ranks),
-        every_(options.synchronise_every),
-        schedule_(ranks, options.group_size, options.rotate, options.seed) {}
-
-  bool everyone_at(std::uint64_t step) const { return every_ > 0 && step % every_ == 0; }
-  int group_at(std::uint64_t step, int rank) const {
-    return everyone_at(step) ? 0 : schedule_.group_of(step - 1, rank);
-  }
-  std::vector<int> members_at(std::uint64_t step, int rank) const;
-
- private:
-  int ranks_;
-  std::uint64_t every_;
-  round::GroupSchedule schedule_;
-};
-
 class GroupExchange {
  public:
   /// `options` are complete. Other ranks may use the board only after every rank has called
@@ -112,7 +92,7 @@ class GroupExchange {
   GroupOptions options_;
   std::size_t elements_;
   DataType type_;
-  GroupPlan plan_;
+  round::GroupPlan plan_;
   board::GroupBoard board_;
   board::Lookout lookout_;
   int helpers_;

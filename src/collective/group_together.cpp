@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "collective/group_exchange.h"
+#include "collective/waiting.h"
 
 namespace syncopate::detail {
 
@@ -16,12 +16,11 @@ double reserve_of(DataType type, int members) {
 }
 
 GroupTogether::GroupTogether(Agent::Means& means, const board::GroupShape& shape,
-                             board::MachineGroupBoard& board, int every)
+                             board::MachineGroupBoard& board, round::GroupAgreement& agreement)
     : means_(means),
       shape_(shape),
       board_(board),
-      every_(static_cast<std::uint64_t>(every)),
-      step_(every_),
+      agreement_(agreement),
       everybody_(shape.ranks),
       sum_(*means.channel, means.place, shape.elements * size_of(shape.type),
            fabric::Combine::sum) {
@@ -34,32 +33,24 @@ GroupTogether::GroupTogether(Agent::Means& means, const board::GroupShape& shape
   lines_.resize(line_bytes_ * means_.place.machines());
 }
 
-Time GroupTogether::work(Time now, int rounds) {
-  if (phase_ == Phase::idle && !begin(rounds)) return now + kShortly;
+Time GroupTogether::work(Time now) {
+  if (phase_ == Phase::idle && agreement_.together_due() && !begin()) return now + kShortly;
   if (phase_ == Phase::gathering && gathering_->done()) sum_up();
   if (phase_ == Phase::summing && sum_.done(moves_)) conclude();
   return board::kNever;
 }
 
-bool GroupTogether::begin(int rounds) {
-  const bool somebody = board_.anybody_counts();
-  if (somebody) {
-    if (every_ == 0) return true;
-    for (const int rank : everybody_) {
-      if (board_.counts(rank) && board_.published_step(rank) < step_) return true;
-    }
-    const board::Gathering all{.step = step_, .group = 0, .members = everybody_};
-    if (buffer_ < 0) buffer_ = board_.reserve_result(all);
+bool GroupTogether::begin() {
+  const round::GroupAgreement::Line agreed = agreement_.line();
+  share_ = {};
+  if (agreed.step > 0) {
+    if (buffer_ < 0) buffer_ = board_.reserve_result(where());
     if (buffer_ < 0) return false;
-    share_ = board_.choose_all(all);
-  } else {
-    share_ = {};
+    share_ = board_.choose_all(where());
   }
-  const Line own{.step = somebody ? step_ : 0,
+  const Line own{.agreed = agreed,
                  .staleness = share_.staleness,
-                 .seen = board_.least_seen(),
-                 .count = static_cast<int>(share_.contributors.size()),
-                 .rounds = rounds};
+                 .count = static_cast<int>(share_.contributors.size())};
   std::memcpy(mine_.data(), &own, sizeof own);
   std::memcpy(numbers_of(mine_.data()), share_.contributors.data(),
               share_.contributors.size() * sizeof(int));
@@ -77,22 +68,15 @@ GroupTogether::Line GroupTogether::line_of(int machine) const {
 void GroupTogether::sum_up() {
   gathering_.reset();
   ++moves_;
-  std::uint64_t step = 0;
-  int rounds = 0;
+  std::vector<round::GroupAgreement::Line> agreed;
   int contributors = 0;
   for (int machine = 0; machine < means_.place.machines(); ++machine) {
     const Line line = line_of(machine);
-    step = std::max(step, line.step);
-    rounds += line.rounds;
+    agreed.push_back(line.agreed);
     contributors += line.count;
-    news_.emplace_back(machine, line.seen);
   }
-  if (step == 0) {  // Nobody is left anywhere; but what was begun goes to its end.
-    over_ = rounds == 0;
-    phase_ = Phase::idle;
-    return;
-  }
-  step_ = step;
+  phase_ = Phase::idle;
+  if (agreement_.gather(agreed) == 0) return;
   stage_.resize(shape_.elements * size_of(shape_.type));
   board::weighted_sum(shape_.type, shape_.elements, share_.terms,
                       1 / reserve_of(shape_.type, largest_), stage_.data());
@@ -118,11 +102,10 @@ void GroupTogether::conclude() {
                 line.count * sizeof(int));
   }
   if (buffer_ >= 0) {
-    board_.publish_mean({.step = step_, .group = 0, .members = everybody_}, buffer_, contributors,
-                        staleness);
+    board_.publish_mean(where(), buffer_, contributors, staleness);
   }
   buffer_ = -1;
-  step_ += every_;
+  agreement_.complete_together();
   phase_ = Phase::idle;
 }
 

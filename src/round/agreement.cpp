@@ -7,12 +7,9 @@ namespace syncopate::round {
 namespace {
 
 using Kind = Trigger::Kind;
-using Time = Agreement::Time;
 
 /// How long a machine that takes part on its own account waits for the others before it tells.
 constexpr Time kPatience = 500'000;
-/// From here on whoever waits wants to know for whom.
-constexpr Time kCurious = 200'000'000;
 
 }  // namespace
 

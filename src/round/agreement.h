@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "round/time.h"
 #include "round/trigger.h"
 #include "syncopate/policy.h"
 #include "syncopate/rank_set.h"
@@ -62,9 +63,6 @@ struct Message {
 
 class Agreement {
  public:
-  using Time = std::int64_t;  ///< Nanoseconds; only differences matter.
-  static constexpr Time kNever = std::numeric_limits<Time>::max();
-
   /// `machine_of` tells the machine of every rank; this one is `machine`.
   Agreement(const Trigger& trigger, int window, const std::vector<int>& machine_of, int machine,
             std::uint64_t rounds_before = 0);

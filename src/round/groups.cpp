@@ -159,4 +159,11 @@ int GroupSchedule::group_of(std::uint64_t step, int rank) const {
   return group;
 }
 
+std::vector<int> GroupPlan::members_at(std::uint64_t step, int rank) const {
+  if (!everyone_at(step)) return schedule_.members(step - 1, rank);
+  std::vector<int> members(ranks_);
+  std::iota(members.begin(), members.end(), 0);
+  return members;
+}
+
 }  // namespace syncopate::round

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "syncopate/group_average.h"
+
 namespace syncopate::round {
 
 class GroupSchedule {
@@ -48,6 +50,28 @@ class GroupSchedule {
   bool butterfly_;
   Order start_;  ///< The line at step 0.
   Order deal_;   ///< Where the one at each place comes from in the next line.
+};
+
+/// Who averages with whom at which step (1, 2, 3 …), by their numbers in the world: the schedule,
+/// and all of them every so many steps.
+class GroupPlan {
+ public:
+  GroupPlan(int ranks, const GroupOptions& options)
+      : ranks_(ranks),
+        every_(static_cast<std::uint64_t>(options.synchronise_every)),
+        schedule_(ranks, options.group_size, options.rotate, options.seed) {}
+
+  std::uint64_t every() const { return every_; }
+  bool everyone_at(std::uint64_t step) const { return every_ > 0 && step % every_ == 0; }
+  int group_at(std::uint64_t step, int rank) const {
+    return everyone_at(step) ? 0 : schedule_.group_of(step - 1, rank);
+  }
+  std::vector<int> members_at(std::uint64_t step, int rank) const;
+
+ private:
+  int ranks_;
+  std::uint64_t every_;  ///< 0: never.
+  GroupSchedule schedule_;
 };
 
 }  // namespace syncopate::round

@@ -1,10 +1,11 @@
-// The agreement between machines under random schedules. A failing one prints its seed; to play it
-// alone:   SYNCOPATE_SEED=<seed> machines_explorer_test
+// The agreements between machines under random schedules. A failing one prints its seed; to play it
+// alone:   SYNCOPATE_SEED=<seed> machines_explorer_test --gtest_filter=<test>
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cstdlib>
 
+#include "explorer/group_machines_play.h"
 #include "explorer/machines_play.h"
 
 namespace syncopate::testing {
@@ -22,23 +23,41 @@ struct Size {
   int plays;
 };
 
+template <typename Plan, typename Play>
 void explore(const Size& size) {
   const char* chosen = std::getenv("SYNCOPATE_SEED");
   const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
   const std::uint64_t plays = chosen != nullptr ? 1 : size.plays / kThrift;
   for (std::uint64_t seed = first; seed < first + plays; ++seed) {
-    const MachinesPlan plan = MachinesPlan::random(seed, size.machines, size.ranks_each);
-    MachinesPlay play(plan, seed);
+    const Plan plan = Plan::random(seed, size.machines, size.ranks_each);
+    Play play(plan, seed);
     const std::string failure = play.run();
     ASSERT_EQ(failure, "") << "seed " << seed << ": " << plan.text();
   }
 }
 
-TEST(MachinesExplorer, FewMachines) { explore({.machines = 4, .ranks_each = 3, .plays = 150'000}); }
-TEST(MachinesExplorer, MachinesOfOneRank) {
-  explore({.machines = 9, .ranks_each = 1, .plays = 50'000});
+constexpr auto explore_rounds = explore<MachinesPlan, MachinesPlay>;
+constexpr auto explore_groups = explore<GroupMachinesPlan, GroupMachinesPlay>;
+
+TEST(MachinesExplorer, FewMachines) {
+  explore_rounds({.machines = 4, .ranks_each = 3, .plays = 150'000});
 }
-TEST(MachinesExplorer, ManyMachines) { explore({.machines = 64, .ranks_each = 8, .plays = 100}); }
+TEST(MachinesExplorer, MachinesOfOneRank) {
+  explore_rounds({.machines = 9, .ranks_each = 1, .plays = 50'000});
+}
+TEST(MachinesExplorer, ManyMachines) {
+  explore_rounds({.machines = 64, .ranks_each = 8, .plays = 100});
+}
+
+TEST(MachinesExplorer, GroupsOnFewMachines) {
+  explore_groups({.machines = 4, .ranks_each = 3, .plays = 30'000});
+}
+TEST(MachinesExplorer, GroupsOnMachinesOfOneRank) {
+  explore_groups({.machines = 9, .ranks_each = 1, .plays = 8'000});
+}
+TEST(MachinesExplorer, GroupsOnManyMachines) {
+  explore_groups({.machines = 64, .ranks_each = 8, .plays = 20});
+}
 
 /// What a round costs where nothing has to be found out.
 TEST(MachinesExplorer, OneInitiatorReachesEverybodyInTheFewestMessages) {

@@ -9,20 +9,25 @@ using round::Agreement;
 using round::Facts;
 using round::Message;
 
-MachinesPlan MachinesPlan::random(std::uint64_t seed, int most_machines, int most_ranks_each) {
-  Random random(seed);
-  MachinesPlan plan;
+std::vector<int> machines_of_ranks(Random& random, int most_machines, int most_ranks_each) {
+  std::vector<int> machine_of;
   const int machines = random.between(1, most_machines);
   for (int machine = 0; machine < machines; ++machine) {
-    const int ranks = random.between(1, most_ranks_each);
-    for (int rank = 0; rank < ranks; ++rank) plan.machine_of.push_back(machine);
+    machine_of.insert(machine_of.end(), random.between(1, most_ranks_each), machine);
   }
   // Launchers place ranks as they like; every machine keeps at least one.
   if (random.one_in(2)) {
-    for (std::size_t i = plan.machine_of.size() - 1; i > 0; --i) {
-      std::swap(plan.machine_of[i], plan.machine_of[random.below(static_cast<int>(i) + 1)]);
+    for (std::size_t i = machine_of.size() - 1; i > 0; --i) {
+      std::swap(machine_of[i], machine_of[random.below(static_cast<int>(i) + 1)]);
     }
   }
+  return machine_of;
+}
+
+MachinesPlan MachinesPlan::random(std::uint64_t seed, int most_machines, int most_ranks_each) {
+  Random random(seed);
+  MachinesPlan plan;
+  plan.machine_of = machines_of_ranks(random, most_machines, most_ranks_each);
   const int ranks = static_cast<int>(plan.machine_of.size());
   switch (random.below(4)) {
     case 0:
@@ -291,11 +296,11 @@ void MachinesPlay::take(const Choice& choice) {
 
 /// Lets time go on to the next moment that a machine waits for; false if there is none.
 bool MachinesPlay::pass_time() {
-  Agreement::Time next = Agreement::kNever;
+  round::Time next = round::kNever;
   for (const Machine& machine : machines_) {
     if (!machine.over && machine.again_at > now_) next = std::min(next, machine.again_at);
   }
-  if (next == Agreement::kNever) return false;
+  if (next == round::kNever) return false;
   now_ = next;
   return true;
 }

@@ -19,6 +19,9 @@
 
 namespace syncopate::testing {
 
+/// The machine of every rank of any world of several machines.
+std::vector<int> machines_of_ranks(Random& random, int most_machines, int most_ranks_each);
+
 struct MachinesPlan {
   std::vector<int> machine_of;  ///< Of every rank.
   Trigger trigger;
@@ -60,7 +63,7 @@ class MachinesPlay {
     std::uint64_t published = 0;
     bool joined = false;
     bool news = true;  ///< Something on the board that the agreement has not been told.
-    round::Agreement::Time again_at = 0;
+    round::Time again_at = 0;
     bool over = false;
   };
   struct RoundRecord {
@@ -103,7 +106,7 @@ class MachinesPlay {
   std::map<std::pair<int, int>, std::deque<round::Message>> mail_;
   std::map<std::uint64_t, RoundRecord> rounds_;
   std::uint64_t held_ = 0;  ///< The last round whose trigger has held.
-  round::Agreement::Time now_ = 0;
+  round::Time now_ = 0;
   std::uint64_t starts_ = 0;
   std::vector<Choice> choices_;
   std::string failure_;

@@ -1,0 +1,335 @@
+#include "round/group_agreement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "round/step_times.h"
+
+namespace syncopate::round {
+
+GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<int>& machine_of,
+                               int machine)
+    : options_(options),
+      plan_(static_cast<int>(machine_of.size()), options),
+      machine_(machine),
+      machine_of_(machine_of),
+      ranks_of_(*std::max_element(machine_of.begin(), machine_of.end()) + 1),
+      together_step_(plan_.every()),
+      seen_(machines()),
+      asked_(machines()),
+      askers_(machines()),
+      told_(machines()),
+      missing_(static_cast<int>(machine_of.size())) {
+  for (int rank = 0; rank < static_cast<int>(machine_of.size()); ++rank) {
+    ranks_of_[machine_of[rank]].push_back(rank);
+  }
+  own_.resize(own_ranks().size());
+  whereabouts_.resize(own_ranks().size());
+}
+
+Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
+  own_.assign(own.begin(), own.end());
+  seen_[machine_] = std::max(seen_[machine_], least_seen());
+  slowest_ = std::min(least_seen(), seen_elsewhere());
+  held_up_ = false;
+  answer_askers();
+  look_at_ranks(now);
+  forget_unwanted();
+  ask_who_lags();
+  Time again_at = kNever;
+  for (auto& [key, round] : rounds_) {
+    if (round.on) continue;
+    const Time start = start_at(key, round, now);
+    round.on = start <= now;
+    if (!round.on) again_at = std::min(again_at, start);
+  }
+  answer_curious();
+  return std::min(again_at, look_for_missing(now));
+}
+
+void GroupAgreement::hear(int from, const GroupMessage& message) {
+  switch (message.kind) {
+    case GroupMessage::Kind::share:
+      seen_[from] = std::max(seen_[from], message.seen);
+      round_of(message.round, message.member).party.shares[from] = {.staleness = message.staleness,
+                                                                    .contributors = message.ranks};
+      break;
+    case GroupMessage::Kind::here: {
+      Round& round = round_of(message.round, message.member);
+      const std::vector<int>& machines = round.party.machines;
+      const auto found = std::find(machines.begin(), machines.end(), from);
+      round.here[found - machines.begin()] = true;
+      break;
+    }
+    case GroupMessage::Kind::ask:
+      askers_[from] = std::max(askers_[from], message.step);
+      break;
+    case GroupMessage::Kind::seen:
+      seen_[from] = std::max(seen_[from], message.step);
+      break;
+    case GroupMessage::Kind::who:
+      curious_.emplace_back(from, Wanted{.published = message.step, .seen = message.seen});
+      break;
+    case GroupMessage::Kind::missing:
+      if (message.step != wanted_.published) break;
+      for (const int rank : message.ranks) missing_.insert(rank);
+      break;
+  }
+}
+
+void GroupAgreement::send(int machine, GroupMessage message) {
+  outbox_.push_back({machine, std::move(message)});
+}
+
+bool GroupAgreement::anybody_counts() const {
+  return std::any_of(own_.begin(), own_.end(), [](const GroupFacts& rank) { return rank.counts; });
+}
+
+// Rounds of groups.
+
+GroupAgreement::Round& GroupAgreement::round_of(const GroupRound& key, int member) {
+  const auto [found, fresh] = rounds_.try_emplace(key);
+  Round& round = found->second;
+  if (!fresh) return round;
+  Party& party = round.party;
+  const std::vector<int> members = plan_.members_at(key.step, member);
+  for (int machine = 0; machine < machines(); ++machine) {
+    const auto count = std::count_if(members.begin(), members.end(),
+                                     [&](int rank) { return machine_of_[rank] == machine; });
+    if (count > 0) party.machines.push_back(machine);
+    party.most = std::max(party.most, static_cast<int>(count));
+  }
+  for (int rank = 0; rank < static_cast<int>(own_ranks().size()); ++rank) {
+    if (std::binary_search(members.begin(), members.end(), own_ranks()[rank])) {
+      party.members.push_back(rank);
+    }
+  }
+  round.here.resize(party.machines.size());
+  return round;
+}
+
+const GroupAgreement::Whereabouts& GroupAgreement::whereabouts(int rank, std::uint64_t step) {
+  Whereabouts& at = whereabouts_[rank];
+  if (at.step == step) return at;
+  const int number = own_ranks()[rank];
+  const std::vector<int> members = plan_.members_at(step, number);
+  at = {.step = step,
+        .spans = std::any_of(members.begin(), members.end(),
+                             [&](int member) { return machine_of_[member] != machine_; }),
+        .round = {.step = step, .group = plan_.group_at(step, number)}};
+  return at;
+}
+
+void GroupAgreement::look_at_ranks(Time now) {
+  for (int rank = 0; rank < static_cast<int>(own_.size()); ++rank) {
+    const GroupFacts& facts = own_[rank];
+    // As on one machine, a publication alone starts nothing.
+    if (!facts.counts || !facts.waits || plan_.everyone_at(facts.published)) continue;
+    const Whereabouts& at = whereabouts(rank, facts.published);
+    if (!at.spans) continue;
+    Round& round = round_of(at.round, own_ranks()[rank]);
+    round.wanted_at = std::min(round.wanted_at, now);
+  }
+}
+
+void GroupAgreement::forget_unwanted() {
+  // What the last ranks of a machine wanted and no machine has started.
+  if (anybody_counts()) return;
+  std::erase_if(rounds_, [](const auto& entry) {
+    return !entry.second.on && entry.second.party.shares.empty();
+  });
+}
+
+bool GroupAgreement::all_here(const GroupRound& key, const Round& round) const {
+  const std::vector<int>& members = round.party.members;
+  return std::all_of(members.begin(), members.end(), [&](int rank) {
+    return !own_[rank].counts || own_[rank].published >= key.step;
+  });
+}
+
+Duration GroupAgreement::grace(const Round& round) const {
+  if (options_.grace.share <= 0) return options_.grace.fixed;
+  std::vector<Duration> times;
+  for (const int rank : round.party.members) {
+    if (own_[rank].counts) times.push_back(own_[rank].step_time);
+  }
+  return Duration(std::llround(double(median(times).count()) * options_.grace.share));
+}
+
+Time GroupAgreement::start_at(const GroupRound& key, Round& round, Time now) {
+  const bool here = all_here(key, round);
+  const bool everybody = options_.trigger.kind == Trigger::Kind::all;
+  if (everybody && !here) return kNever;
+  if (!round.party.shares.empty()) return now;  // Another machine has started it.
+  if (!window_allows(key.step)) return kNever;
+  if (everybody) return now;
+  const Duration open = grace(round);
+  if (open.count() <= 0) return now;
+  if (here && !round.told_here) tell_here(key, round);
+  if (std::find(round.here.begin(), round.here.end(), false) == round.here.end()) return now;
+  return round.wanted_at == kNever ? kNever : round.wanted_at + open.count();
+}
+
+void GroupAgreement::tell_here(const GroupRound& key, Round& round) {
+  round.told_here = true;
+  const std::vector<int>& machines = round.party.machines;
+  const auto own = std::find(machines.begin(), machines.end(), machine_);
+  round.here[own - machines.begin()] = true;
+  tell_party(round, {.kind = GroupMessage::Kind::here,
+                     .round = key,
+                     .member = own_ranks()[round.party.members.front()]});
+}
+
+void GroupAgreement::tell_party(const Round& round, const GroupMessage& message) {
+  for (const int machine : round.party.machines) {
+    if (machine != machine_) send(machine, message);
+  }
+}
+
+std::vector<GroupRound> GroupAgreement::started() const {
+  std::vector<GroupRound> result;
+  for (const auto& [key, round] : rounds_) {
+    if (round.on && !round.party.shares.contains(machine_)) result.push_back(key);
+  }
+  return result;
+}
+
+void GroupAgreement::bring(const GroupRound& key, GroupShare share) {
+  Round& round = rounds_.at(key);
+  tell_party(round, {.kind = GroupMessage::Kind::share,
+                     .round = key,
+                     .member = own_ranks()[round.party.members.front()],
+                     .seen = least_seen(),
+                     .staleness = share.staleness,
+                     .ranks = share.contributors});
+  round.party.shares[machine_] = std::move(share);
+}
+
+// All together.
+
+bool GroupAgreement::together_due() const {
+  if (!anybody_counts()) return !all_have_left_;
+  return plan_.every() > 0 && std::all_of(own_.begin(), own_.end(), [&](const GroupFacts& rank) {
+           return !rank.counts || rank.published >= together_step_;
+         });
+}
+
+GroupAgreement::Line GroupAgreement::line() const {
+  const auto under_way = std::count_if(rounds_.begin(), rounds_.end(), [](const auto& entry) {
+    return entry.second.on || !entry.second.party.shares.empty();
+  });
+  return {.step = anybody_counts() ? together_step_ : 0,
+          .seen = least_seen(),
+          .rounds = static_cast<int>(under_way)};
+}
+
+std::uint64_t GroupAgreement::gather(std::span<const Line> lines) {
+  std::uint64_t step = 0;
+  int rounds = 0;
+  for (int machine = 0; machine < machines(); ++machine) {
+    step = std::max(step, lines[machine].step);
+    rounds += lines[machine].rounds;
+    seen_[machine] = std::max(seen_[machine], lines[machine].seen);
+  }
+  if (step == 0) {
+    all_have_left_ = rounds == 0;  // What was begun goes to its end.
+  } else {
+    together_step_ = step;
+  }
+  return step;
+}
+
+// The window.
+
+std::uint64_t GroupAgreement::least_seen() const {
+  std::uint64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const GroupFacts& rank : own_) {
+    if (rank.counts) least = std::min(least, rank.seen);
+  }
+  return least;
+}
+
+std::uint64_t GroupAgreement::seen_elsewhere() const {
+  std::uint64_t least = std::numeric_limits<std::int64_t>::max();
+  for (int machine = 0; machine < machines(); ++machine) {
+    if (machine != machine_) least = std::min(least, seen_[machine]);
+  }
+  return least;
+}
+
+void GroupAgreement::ask_who_lags() {
+  for (const GroupFacts& rank : own_) {
+    if (!rank.counts || is_through(rank) || window_allows(rank.published)) continue;
+    held_up_ = true;
+    const std::uint64_t wanted = rank.published - static_cast<std::uint64_t>(options_.window);
+    for (int machine = 0; machine < machines(); ++machine) {
+      if (machine == machine_ || seen_[machine] >= wanted || asked_[machine] >= wanted) continue;
+      asked_[machine] = wanted;
+      send(machine, {.kind = GroupMessage::Kind::ask, .step = wanted});
+    }
+  }
+}
+
+void GroupAgreement::answer_askers() {
+  const std::uint64_t seen = least_seen();
+  for (int machine = 0; machine < machines(); ++machine) {
+    if (askers_[machine] == 0) continue;
+    // It may wait for less than it has asked for last: each bit of the way is told.
+    if (seen > told_[machine]) send(machine, {.kind = GroupMessage::Kind::seen, .step = seen});
+    told_[machine] = seen;
+    if (seen >= askers_[machine]) askers_[machine] = 0;
+    held_up_ = held_up_ || askers_[machine] > 0;
+  }
+}
+
+// For messages.
+
+Time GroupAgreement::look_for_missing(Time now) {
+  // The first thing that somebody here waits for: publications, or that somebody catches up.
+  Wanted wanted;
+  if (!rounds_.empty()) wanted.published = rounds_.begin()->first.step;
+  if (anybody_counts() && together_due()) wanted.published = together_step_;
+  for (const GroupFacts& rank : own_) {
+    if (!rank.counts || is_through(rank)) continue;
+    if (!window_allows(rank.published)) {
+      wanted.seen = rank.published - static_cast<std::uint64_t>(options_.window);
+    }
+    if (wanted.published == 0) wanted.published = rank.published;
+  }
+  if (wanted != wanted_) {
+    wanted_ = wanted;
+    waiting_since_ = wanted.published > 0 ? now : kNever;
+    missing_ = RankSet(static_cast<int>(machine_of_.size()));
+    asked_who_ = false;
+  }
+  if (waiting_since_ == kNever || asked_who_) return kNever;
+  if (now < waiting_since_ + kCurious) return waiting_since_ + kCurious;
+  asked_who_ = true;
+  for (const int rank : late(wanted)) missing_.insert(rank);
+  for (int machine = 0; machine < machines(); ++machine) {
+    if (machine == machine_) continue;
+    send(machine, {.kind = GroupMessage::Kind::who, .step = wanted.published, .seen = wanted.seen});
+  }
+  return kNever;
+}
+
+void GroupAgreement::answer_curious() {
+  for (const auto& [machine, wanted] : std::exchange(curious_, {})) {
+    send(machine,
+         {.kind = GroupMessage::Kind::missing, .step = wanted.published, .ranks = late(wanted)});
+  }
+}
+
+std::vector<int> GroupAgreement::late(const Wanted& wanted) const {
+  std::vector<int> result;
+  for (int rank = 0; rank < static_cast<int>(own_.size()); ++rank) {
+    const GroupFacts& facts = own_[rank];
+    const bool late =
+        wanted.seen > 0 ? facts.seen < wanted.seen : facts.published < wanted.published;
+    if (facts.counts && late) result.push_back(own_ranks()[rank]);
+  }
+  return result;
+}
+
+}  // namespace syncopate::round

@@ -1,0 +1,209 @@
+// When the average of a group that spans machines is on, and what each of its machines brings to
+// it, agreed on by messages. One of these stands for each machine and group average; whoever owns
+// it tells it what its own board says, passes messages on, and does what is on. Like the agreement
+// on rounds of all machines (agreement.h) it has no clock, no threads and no memory of its own
+// kind.
+//
+// - A machine starts a round of a group by choosing what it brings and telling the other machines
+// of
+//   the group, which starts the round with them. Several that start at once do no harm: each says
+//   once what it brings, and the round is complete where all have been heard.
+// - With a grace time machines tell each other when all their members have come, so that nobody
+//   waits until it is over if everybody is there.
+// - No round starts while some rank lags further behind than the window. A machine that is held up
+// by
+//   others asks them, and each answers when its ranks have caught up.
+// - Every so many steps all ranks average together: each machine says its line when its own ranks
+// are
+//   there, and nobody goes on before the lines of all are gathered. A machine that nobody is left
+//   on says so with a line of its own, and when all say so it is over.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "round/groups.h"
+#include "round/time.h"
+#include "syncopate/group_average.h"
+#include "syncopate/rank_set.h"
+
+namespace syncopate::round {
+
+/// What the board of a machine says of one of its ranks.
+struct GroupFacts {
+  bool counts = false;          ///< Rounds use its weights, and may be waited for it.
+  std::uint64_t published = 0;  ///< The step of its newest weights.
+  std::uint64_t seen = 0;       ///< The steps it has been through.
+  bool waits = false;           ///< For the mean of `published`, which is not there yet.
+  Duration step_time{0};        ///< How long its steps typically take.
+};
+
+/// What a machine brings to a round.
+struct GroupShare {
+  std::uint64_t staleness = 0;
+  std::vector<int> contributors;  ///< By their numbers in the world.
+  friend bool operator==(const GroupShare&, const GroupShare&) = default;
+};
+
+/// The average of a group at a step.
+struct GroupRound {
+  std::uint64_t step = 0;
+  int group = 0;
+  friend auto operator<=>(const GroupRound&, const GroupRound&) = default;
+};
+
+/// What the agents of two machines say to each other about groups.
+struct GroupMessage {
+  enum class Kind : std::uint8_t {
+    share,    // what the sender brings to `round`, which is on
+    here,     // all members of the sender's machine have come to `round`
+    ask,      // tell me when your ranks have seen `step`
+    seen,     // the sender's ranks have seen `step`
+    who,      // of yours has not published `step`, or has not seen `seen` if that is a step?
+    missing,  // `ranks` have not, of those asked about with `step`
+  };
+  Kind kind = Kind::share;
+  GroupRound round;
+  int member = 0;  ///< One of the group, from which its others follow.
+  std::uint64_t step = 0;
+  std::uint64_t seen = 0;  ///< With a share: what the sender's ranks have seen.
+  std::uint64_t staleness = 0;
+  std::vector<int> ranks;  ///< Contributors, or who is missing, by their numbers in the world.
+};
+
+class GroupAgreement {
+ public:
+  /// `options` are complete. `machine_of` tells the machine of every rank; this one is `machine`.
+  GroupAgreement(const GroupOptions& options, const std::vector<int>& machine_of, int machine);
+
+  /// What the board says of each rank of this machine. Returns when to call again without news.
+  Time observe(std::span<const GroupFacts> own, Time now);
+  void hear(int from, const GroupMessage& message);
+
+  /// Who is in a round of a group that spans machines, and what they bring.
+  struct Party {
+    std::vector<int> machines;           ///< In increasing order.
+    std::vector<int> members;            ///< Of this machine, counted within it.
+    int most = 0;                        ///< How many of its members a machine has at most.
+    std::map<int, GroupShare> shares{};  ///< By machine, as far as they were heard.
+
+    bool complete() const { return shares.size() == machines.size(); }
+  };
+  /// The group at a step of a rank of this machine, counted within it.
+  int group_at(int rank, std::uint64_t step) { return whereabouts(rank, step).round.group; }
+  /// Rounds that are on, to which this machine has yet to bring its share.
+  std::vector<GroupRound> started() const;
+  const Party& party(const GroupRound& round) const { return rounds_.at(round).party; }
+  void bring(const GroupRound& round, GroupShare share);
+  /// The round is over on this machine.
+  void complete(const GroupRound& round) { rounds_.erase(round); }
+
+  /// What a machine says when all ranks are to average together.
+  struct Line {
+    std::uint64_t step = 0;  ///< 0: nobody is left there.
+    std::uint64_t seen = 0;
+    int rounds = 0;  ///< Of groups, that are under way there.
+  };
+  /// Whether it is time to say it: nobody here is missing, or nobody is left here.
+  bool together_due() const;
+  Line line() const;
+  /// The lines of all machines. Returns the step at which all average now; 0 if nobody is left.
+  std::uint64_t gather(std::span<const Line> lines);
+  /// The step of the next time, or of the one under way.
+  std::uint64_t together_step() const { return together_step_; }
+  void complete_together() { together_step_ += plan_.every(); }
+  /// Nobody is left anywhere, and nothing is under way: what the others have ended may go on here.
+  bool over() const { return all_have_left_ && rounds_.empty(); }
+
+  struct Outgoing {
+    int to;
+    GroupMessage message;
+  };
+  std::vector<Outgoing> take_messages() { return std::exchange(outbox_, {}); }
+
+  /// What every rank of the other machines has seen, as far as is known here.
+  std::uint64_t seen_elsewhere() const;
+  /// Whether somebody waits for others to catch up, who may be on this machine.
+  bool held_up() const { return held_up_; }
+  /// Whether somebody here waits.
+  bool somebody_waits() const { return waiting_since_ != kNever; }
+  /// For whom, by their numbers in the world; known after a while.
+  const RankSet& missing() const { return missing_; }
+
+ private:
+  struct Round {
+    Party party;
+    bool on = false;
+    Time wanted_at = kNever;  ///< When a member of this machine first waited for it.
+    std::vector<bool> here;   ///< Machines whose members have all come.
+    bool told_here = false;
+  };
+  /// What the last publication of a rank is for, kept so that it is worked out once.
+  struct Whereabouts {
+    std::uint64_t step = 0;
+    bool spans = false;
+    GroupRound round;
+  };
+  /// What is waited for: publications of a step, or that somebody has seen one.
+  struct Wanted {
+    std::uint64_t published = 0;
+    std::uint64_t seen = 0;
+    friend bool operator==(const Wanted&, const Wanted&) = default;
+  };
+
+  int machines() const { return static_cast<int>(ranks_of_.size()); }
+  const std::vector<int>& own_ranks() const { return ranks_of_[machine_]; }
+  bool anybody_counts() const;
+  bool is_through(const GroupFacts& rank) const { return rank.seen >= rank.published; }
+  std::uint64_t least_seen() const;
+  bool window_allows(std::uint64_t step) const {
+    return slowest_ + static_cast<std::uint64_t>(options_.window) >= step;
+  }
+  Round& round_of(const GroupRound& key, int member);
+  const Whereabouts& whereabouts(int rank, std::uint64_t step);
+  void look_at_ranks(Time now);
+  void forget_unwanted();
+  bool all_here(const GroupRound& key, const Round& round) const;
+  Duration grace(const Round& round) const;
+  Time start_at(const GroupRound& key, Round& round, Time now);
+  void tell_here(const GroupRound& key, Round& round);
+  void tell_party(const Round& round, const GroupMessage& message);
+  void ask_who_lags();
+  void answer_askers();
+  Time look_for_missing(Time now);
+  void answer_curious();
+  std::vector<int> late(const Wanted& wanted) const;
+  void send(int machine, GroupMessage message);
+
+  GroupOptions options_;
+  GroupPlan plan_;
+  int machine_;
+  std::vector<int> machine_of_;
+  std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
+
+  std::vector<GroupFacts> own_;
+  std::vector<Whereabouts> whereabouts_;
+  std::map<GroupRound, Round> rounds_;
+  std::uint64_t together_step_;
+  bool all_have_left_ = false;
+
+  std::vector<std::uint64_t> seen_;    ///< What every rank of each machine has seen.
+  std::vector<std::uint64_t> asked_;   ///< The step for which each machine was asked last.
+  std::vector<std::uint64_t> askers_;  ///< What each machine wants to hear that ours have seen.
+  std::vector<std::uint64_t> told_;    ///< What each asker was told last.
+  std::uint64_t slowest_ = 0;          ///< What every rank of every machine has seen.
+  bool held_up_ = false;
+
+  Time waiting_since_ = kNever;  ///< For what is wanted now.
+  Wanted wanted_;
+  bool asked_who_ = false;
+  RankSet missing_;
+  std::vector<std::pair<int, Wanted>> curious_;  ///< Machines that want to know who is missing.
+  std::vector<Outgoing> outbox_;
+};
+
+}  // namespace syncopate::round
