@@ -4,6 +4,7 @@ namespace syncopate::board {
 
 void MachineBoard::take(RoundNumber round, Share& share) {
   decide(round);
+  control_->taken_at.note(host_.now());
   Job job;
   collect({.round = round}, job, share.header);
   share.newest_at = 0;

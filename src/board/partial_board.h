@@ -105,6 +105,8 @@ class PartialBoard {
 
   // Results.
   RoundNumber published() const { return hot_->event.number(); }
+  /// Across machines: when this one last took part in a round.
+  Time taken_at() const { return control_->taken_at.peek(); }
   /// The buffer of a round that is published and that this rank has not released; -1 for others.
   int buffer_of(RoundNumber round) const {
     return settled(round) && round > 0 ? own_buffer() : published_buffer(round);
@@ -218,6 +220,7 @@ class PartialBoard {
     Shared<RoundNumber> slowest;      ///< A bound that somebody has found, for all to use.
     Shared<std::uint32_t> abandoned;  ///< An attempt was given up: buffers may be in use.
     Shared<double> divisor;           ///< Across machines: of the running round.
+    Shared<Time> taken_at;            ///< Across machines: when this one took part in a round last.
   };
   struct alignas(64) Line {  ///< One per rank.
     Shared<RoundNumber> seen;

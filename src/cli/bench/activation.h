@@ -35,6 +35,11 @@ class OurActivation : public Ours {
     return waits || others_ != peers::Others::compute ? there : peers::Clock::time_point();
   }
 
+  /// When the agent of this machine took part in the last round.
+  peers::Clock::time_point taken_part() const {
+    return peers::Clock::time_point(std::chrono::nanoseconds(exchange_->board().taken_at()));
+  }
+
   nlohmann::json close() {
     detail::stop(*exchange_);
     while (!detail::finished(*exchange_)) {

@@ -85,8 +85,9 @@ nlohmann::ordered_json activation_json(const Request& request, const Setting& se
 
 Table activation_table(const Request& request) {
   std::vector<Column> columns = {
-      {"machines", 0}, {"others wait: us", 0},    {"p99 us", 9}, {"others away: us", 0},
-      {"p99 us", 9},   {"others compute: us", 0}, {"p99 us", 9}};
+      {"machines", 0},        {"others wait: us", 0}, {"p99 us", 9},
+      {"others away: us", 0}, {"p99 us", 9},          {"others compute: on us", 0},
+      {"p99 us", 9},          {"there us", 9},        {"p99 us", 9}};
   for (const Side& peer : request.peers.found) {
     columns.push_back({peer.name + " us", 9});
     columns.push_back({"p99 us", 9});
@@ -114,9 +115,10 @@ void explain_activation(const std::vector<Request>& requests, const Setting& set
   fmt::print(
       "# activation: one rank, each in turn, deposits {} bytes; the time is from there until the\n"
       "# last rank has the round. The others wait for it, or are away and nobody waits on their\n"
-      "# machines; with MPI they wait in MPI_Allreduce. Or they compute, and the time is until "
-      "the\n"
-      "# rank that arrived has the round. Medians over {} arrivals, then over {} {}.\n"
+      "# machines; with MPI they wait in MPI_Allreduce. Or they compute: until the round is on,\n"
+      "# with the last machine's part taken, and until the rank that arrived has it there. "
+      "Medians\n"
+      "# over {} arrivals, then over {} {}.\n"
       "# machine: {}\n",
       common.work.bytes.front(), common.work.iterations, common.repetitions,
       common.repetitions == 1 ? "repetition" : "repetitions", setting.machine);
@@ -133,12 +135,15 @@ void explain_activation(const std::vector<Request>& requests, const Setting& set
 
 std::vector<std::string> activation_cells(const Request& request, const Comparison& comparison) {
   std::vector<std::string> cells = {std::to_string(machines_of(request))};
-  const auto add = [&](const Measured* row) {
+  const auto add = [&](const Measured* row, const std::string& what = "") {
     for (const char* figure : {"median_us", "p99_us"}) {
-      cells.push_back(row == nullptr ? "failed" : format_number(row->figure(figure)));
+      cells.push_back(row == nullptr ? "failed" : format_number(row->figure(what + figure)));
     }
   };
-  for (std::size_t row = 0; row < kOthers.size(); ++row) add(&comparison.rows.at(row));
+  for (std::size_t row = 0; row < kOthers.size(); ++row) {
+    if (kOthers[row] == peers::Others::compute) add(&comparison.rows.at(row), "taken_part_");
+    add(&comparison.rows.at(row));
+  }
   for (const Side& peer : request.peers.found) {
     const Measured* found = nullptr;
     for (const Measured& row : comparison.rows) {

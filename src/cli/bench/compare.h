@@ -23,7 +23,7 @@ struct Measured {
   std::size_t bytes = 0;
   nlohmann::json figures;
 
-  double figure(const char* name) const { return figures.value(name, 0.0); }
+  double figure(const std::string& name) const { return figures.value(name, 0.0); }
 };
 
 struct Comparison {
