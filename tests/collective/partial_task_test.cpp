@@ -65,6 +65,10 @@ class Machine {
   }
   void see_all() { rank_->release_through(rank_->published()); }
   RoundNumber published() const { return rank_->published(); }
+  /// Whom receipts of the last round say it has waited for.
+  int waited_for() const {
+    return rank_->results().header(rank_->buffer_of(rank_->published())).newest;
+  }
 
   void work() { task_->work(host_->now()); }
   void hear(int from, std::span<const std::byte> message) { task_->hear(from, message); }
@@ -143,6 +147,27 @@ TEST_F(PartialTask, TellsRoundNumbersOf52Bits) {
     for (const int other : {1, 2}) machine(other).see_all();
     let_agents_work();
     expect_published(last + 2);  // The first has heard what they have seen.
+  }
+}
+
+TEST_F(PartialTask, NamesTheRankOfAnotherMachineThatHeldARoundUp) {
+  for (const int lagging : {1, 2}) {
+    begin_after(0, {.trigger = first(), .window = 1});
+    machine(0).deposit_and_wait();
+    let_agents_work();
+    for (int other = 0; other < kMachines; ++other) {
+      EXPECT_EQ(machine(other).waited_for(), 0) << "nobody but the one that came";
+      if (other != lagging) machine(other).see_all();
+    }
+    machine(0).deposit_and_wait();
+    let_agents_work();
+    expect_published(1);
+    machine(lagging).see_all();
+    let_agents_work();
+    expect_published(2);
+    for (int other = 0; other < kMachines; ++other) {
+      EXPECT_EQ(machine(other).waited_for(), lagging) << "on machine " << other;
+    }
   }
 }
 
