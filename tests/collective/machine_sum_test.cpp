@@ -1,10 +1,13 @@
 // Partial sums over machines of one rank: the bits of one board, however the sum is divided, where
 // it goes with the lines of the machines and where by parts; and by the fabric's own reduction.
+// Over machines of several: in rank order on each, and then in the order of machines.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "collective/sum_by_parts.h"
@@ -15,8 +18,16 @@
 namespace syncopate::testing {
 namespace {
 
-/// What the ranks read in a round in which everyone is. Each has values whose sum depends on the
-/// order of the additions, and there is a sum that is not a power of two to divide by.
+/// The sum of such values depends on the order of the additions.
+template <typename T>
+T awkward(int rank, int step, std::size_t element) {
+  using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const int number = rank * 7919 + step * 31 + int(element);
+  return T(std::sin(Real(number)) * std::exp2(Real(number % 12)));
+}
+
+/// What the ranks read in a round in which everyone is, three times. There is a sum that is not a
+/// power of two to divide by.
 template <typename T>
 std::vector<T> sum_of(std::vector<World> worlds, std::size_t elements, Scale scale) {
   std::vector<T> result;
@@ -24,8 +35,7 @@ std::vector<T> sum_of(std::vector<World> worlds, std::size_t elements, Scale sca
     PartialAllreduce<T> rounds(world, elements, {.trigger = all(), .scale = scale});
     for (int step = 0; step < 3; ++step) {
       for (std::size_t e = 0; e < elements; ++e) {
-        const int number = world.rank() * 7919 + step * 31 + int(e);
-        rounds.slot()[e] = T(std::sin(float(number)) * std::exp2(float(number % 12)));
+        rounds.slot()[e] = awkward<T>(world.rank(), step, e);
       }
       const auto round = rounds.exchange().front();
       const auto values = scale == Scale::none ? round.sum() : round.mean();
@@ -56,6 +66,68 @@ TYPED_TEST(SumOverMachines, OfOneRankHasTheBitsOfOneBoard) {
             << "element " << i << ": " << float(machines[i]) << ", not " << float(one_board[i]);
       }
     }
+  }
+}
+
+/// The same, added up in rank order on each machine, and then in the order of machines.
+template <typename T>
+std::vector<T> expected_sum(const std::vector<std::vector<int>>& machines, std::size_t elements) {
+  std::vector<T> result;
+  for (int step = 0; step < 3; ++step) {
+    for (std::size_t e = 0; e < elements; ++e) {
+      T total{0};
+      for (const std::vector<int>& ranks : machines) {
+        T of_machine{0};
+        for (const int rank : ranks) of_machine += awkward<T>(rank, step, e);
+        total += of_machine;
+      }
+      result.push_back(total);
+    }
+  }
+  return result;
+}
+
+template <typename T>
+void expect_documented_order(const std::vector<int>& sizes, bool dealt,
+                             const std::vector<std::vector<int>>& ranks_of, std::size_t elements) {
+  const int machines = static_cast<int>(sizes.size());
+  const auto sum =
+      sum_of<T>(machines_of_threads(sizes, dealt, memory_fabrics(machines)), elements, Scale::none);
+  const auto expected = expected_sum<T>(ranks_of, elements);
+  ASSERT_EQ(sum.size(), expected.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    ASSERT_EQ(sum[i], expected[i]) << "element " << i << " of " << elements;
+  }
+  if (elements == 1) return;
+  // Or the values would not tell one order from another.
+  std::vector<std::vector<int>> other = ranks_of;
+  std::ranges::reverse(other);
+  // Two sums have no order.
+  ASSERT_TRUE(machines == 2 || sum != expected_sum<T>(other, elements)) << "the machines' order";
+  other = ranks_of;
+  for (auto& ranks : other) std::ranges::reverse(ranks);
+  ASSERT_TRUE(sum != expected_sum<T>(other, elements)) << "the ranks' order";
+}
+
+TEST(SumsOverMachines, OfSeveralRanksAreInRankOrderAndThenInTheOrderOfMachines) {
+  struct Case {
+    std::vector<int> sizes;
+    bool dealt;
+    std::vector<std::vector<int>> ranks_of;
+  };
+  const Case cases[] = {
+      {{3, 1}, false, {{0, 1, 2}, {3}}},
+      {{3, 2}, true, {{0, 2, 4}, {1, 3}}},
+      {{1, 3, 2}, false, {{0}, {1, 2, 3}, {4, 5}}},
+      {{1, 3, 2}, true, {{0}, {1, 3, 5}, {2, 4}}},
+      {{3, 1, 4, 2, 3}, false, {{0, 1, 2}, {3}, {4, 5, 6, 7}, {8, 9}, {10, 11, 12}}},
+      {{3, 1, 4, 2, 3}, true, {{0, 5, 9}, {1}, {2, 6, 10, 12}, {3, 7}, {4, 8, 11}}}};
+  for (const auto& [sizes, dealt, ranks_of] : cases) {
+    for (const std::size_t elements : {1, 301, 1024, 1025, 5003}) {  // The last two by parts.
+      expect_documented_order<float>(sizes, dealt, ranks_of, elements);
+    }
+    expect_documented_order<double>(sizes, dealt, ranks_of, 301);
+    expect_documented_order<double>(sizes, dealt, ranks_of, 2503);
   }
 }
 

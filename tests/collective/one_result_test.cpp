@@ -29,7 +29,7 @@ TEST_P(OneResult, IsTheSumInRankOrderBitForBit) {
         for (std::size_t e = 0; e < kElements; ++e) {
           float expected = awkward(0, step, e);
           for (int rank = 1; rank < world.size(); ++rank) expected += awkward(rank, step, e);
-          // Between machines the order is the fabric's; all ranks still read the same bits.
+          // On machines of several ranks it is another order (machine_sum_test.cpp).
           if (on_several_boards(crew())) {
             ASSERT_NEAR(round.sum()[e], expected, 1e-6F * std::exp2(24.0F) * world.size());
           } else {

@@ -1,5 +1,7 @@
 // A rank that is killed while it holds a chunk of its machine's sum: chunk_strikes SCENARIO, as
-// strikes.cpp, with the library that has steps. The chunk has to be done again by others.
+// strikes.cpp, with the library that has steps. The chunk has to be done again by others. And one
+// that is killed when its deposit has been taken: that counts, though its owner is gone by the time
+// that it is added.
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -7,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "board/host.h"
 #include "board/step.h"
 #include "fabric/striking.h"
 #include "support/common.h"
@@ -28,29 +31,60 @@ const std::map<std::string, Case> kScenarios = {
     // Of several chunks, and of one: shorter sums have none, as the agent makes them alone.
     {"rank-in-a-chunk-killed", {Step::reduce, 200'000}},
     {"rank-in-a-short-chunk-killed", {Step::reduce, 600}},
-    {"rank-with-a-chunk-done-killed", {Step::done, 200'000}}};
+    {"rank-with-a-chunk-done-killed", {Step::done, 200'000}},
+    {"taken-rank-killed", {Step::decide, 100}}};
+
+/// What ranks of one machine know of each other.
+struct Shared {
+  std::atomic<bool> held;  ///< The victim has a chunk, and nobody has to wait for it.
+  std::atomic<std::uint32_t> victim;
+  std::atomic<std::uint64_t> victim_started;
+};
 
 /// What the hook knows, which is called by the rank and by its machine's agent.
 struct Self {
   Case scenario;
   int rank = -1;
-  std::atomic<bool> armed;            ///< In the round of the strike. The agent takes part later.
-  std::atomic<bool>* held = nullptr;  ///< The victim has a chunk, and nobody has to wait for it.
+  std::atomic<bool> armed;  ///< In the round of the strike. The agent takes part later.
+  Shared* shared = nullptr;
 };
 Self self;
+
+template <typename Condition>
+void await(const Condition& condition) {
+  const auto patience = std::chrono::steady_clock::now() + 2s;
+  while (!condition() && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+/// On the thread that does the agent's work: strikes when it has taken the deposits of both ranks,
+/// before it looks at them again.
+void strike_when_taken(Step at) {
+  static thread_local int taken = 0;
+  if (at == Step::decide) ++taken;
+  if (taken < 2 || at != Step::read) return;
+  self.armed = false;
+  taken = 0;
+  log(kVictim, "struck");
+  const board::ProcessId victim{.pid = self.shared->victim, .started = self.shared->victim_started};
+  kill(static_cast<pid_t>(victim.pid), SIGKILL);
+  await([&, host = board::make_process_host(kRanks)] { return !host->alive(kVictim, victim); });
+}
 
 /// On the victim's machine all chunks are left to the victim until it is struck.
 void on_step(Step at) {
   if (!self.armed) return;
+  if (self.scenario.step == Step::decide) {
+    if (self.rank == kAgent) strike_when_taken(at);
+    return;
+  }
   if (self.rank == kVictim && at == self.scenario.step) {
-    *self.held = true;
+    self.shared->held = true;
     strike_myself(self.rank, SIGKILL);
   }
   if (self.rank == kAgent && at == Step::claim) {
-    const auto patience = std::chrono::steady_clock::now() + 2s;
-    while (!*self.held && std::chrono::steady_clock::now() < patience) {
-      std::this_thread::sleep_for(1ms);
-    }
+    await([] { return self.shared->held.load(); });
   }
 }
 
@@ -93,12 +127,16 @@ int main(int count, char** arguments) {
     std::puts("chunk_strikes SCENARIO");
     return EXIT_FAILURE;
   }
-  const Common<std::atomic<bool>> held;
+  const Common<Shared> shared;
   try {
     syncopate::World world = syncopate::World::from_environment();
     self.scenario = found->second;
     self.rank = world.rank();
-    self.held = &*held;
+    self.shared = &*shared;
+    if (self.rank == kVictim) {
+      shared->victim_started = syncopate::board::this_process().started;
+      shared->victim = syncopate::board::this_process().pid;
+    }
     syncopate::board::step_hook = on_step;
     world.barrier();
     exchange_all(world);

@@ -3,7 +3,8 @@
 # RANKS COMMAND…, with so many ranks on each. DELAY (microseconds) and RATE (Mbit/s) are those of each
 # host's link, either way; from host to host there are two. The link of host CUT, if set, goes down
 # when the command has made the file SYNCOPATE_TEST_CUE. TOOLS is where slow_link, round_trip and
-# late_disconnect are, beside the command if not set. Needs root and iproute2; ends with code 77 where these are missing.
+# late_disconnect are, beside the command if not set. Says how many rings of agents' bells came to each
+# host. Needs root and iproute2; ends with code 77 where these are missing.
 kind=$1 ranks=$2
 shift 2
 : "${DELAY:=500}" "${RATE:=1000}" "${TOOLS:=$(dirname "$(realpath "$1")")}"
@@ -126,5 +127,10 @@ fi
 ip netns exec "$name-hub" unshare --uts --ipc --mount sh -c \
   "hostname hub && mount --bind '$folder/hosts' /etc/hosts && exec \"\$@\"" hub "$@"
 code=$?
+# Nobody but bells sends datagrams here.
+for host in one two three; do
+  rings=$(ip netns exec "$name-$host" sed -n 's/^Udp: \([0-9]*\) .*/\1/p' /proc/net/snmp)
+  echo "rings that host $host heard: $rings"
+done
 echo "bytes that host one sent: $(ip netns exec "$name-one" cat /sys/class/net/wire/statistics/tx_bytes)"
 exit $code

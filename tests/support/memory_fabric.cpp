@@ -192,8 +192,9 @@ std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines) {
   return result;
 }
 
-std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt,
-                                       std::vector<std::unique_ptr<fabric::Fabric>> fabrics) {
+std::vector<World> machines_of_threads(
+    const std::vector<int>& sizes, bool dealt, std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
+    const std::function<std::unique_ptr<board::Host>()>& make_host) {
   const int machines = static_cast<int>(sizes.size());
   fabric::Place place;
   std::vector<int> left = sizes;
@@ -224,13 +225,13 @@ std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt
   std::vector<int> seated(machines);
   for (int rank = 0; rank < ranks; ++rank) {
     const int machine = place.machine_of[rank];
-    auto state = std::make_shared<detail::WorldState>(segments[machine], seated[machine]++,
-                                                      board::make_thread_host());
+    auto state =
+        std::make_shared<detail::WorldState>(segments[machine], seated[machine]++, make_host());
     place.rank = rank;
     place.machine = machine;
     std::unique_ptr<fabric::Link> link =
         std::make_unique<MemoryLink>(place, std::move(fabrics[machine]));
-    state->connect(link, board::make_thread_host());
+    state->connect(link, make_host());
     worlds.emplace_back(std::move(state));
   }
   return worlds;

@@ -2,9 +2,11 @@
 // on which the machines of a channel put what they bring to an operation.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "board/host.h"
 #include "fabric/fabric.h"
 #include "syncopate/world.h"
 
@@ -15,8 +17,9 @@ std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines);
 
 /// Worlds for threads: element r is for rank r. `sizes` says how many ranks each machine has; ranks
 /// are dealt to the machines in turn if `dealt`, as some launchers do. Machine m has element m of
-/// `fabrics`, which meet.
-std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt,
-                                       std::vector<std::unique_ptr<fabric::Fabric>> fabrics);
+/// `fabrics`, which meet. Every rank and agent has a host of its own.
+std::vector<World> machines_of_threads(
+    const std::vector<int>& sizes, bool dealt, std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
+    const std::function<std::unique_ptr<board::Host>()>& make_host = board::make_thread_host);
 
 }  // namespace syncopate::testing
