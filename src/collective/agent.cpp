@@ -28,26 +28,8 @@ constexpr int kPingsWithinTimeout = 8;
 constexpr Time kSilenceAllowed = 2 * kSecond;
 /// How often ranks that wait are told for whom, for their messages.
 constexpr Time kNoteAwaitedEvery = 100 * kMillisecond;
-/// How long the agent looks for messages without sleeping, after something has happened and while
-/// somebody waits.
-constexpr Time kAwakeOnFreeCores = 5 * kMillisecond;
-constexpr Time kAwakeOversubscribed = kMillisecond / 10;
 /// How long another machine may take this one for awake: it may have got the last message later.
-constexpr Time kTakenForAwake = kAwakeOnFreeCores + kMillisecond;
-/// Data that do not get on for so long wait for another machine.
-constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
-/// Then it sleeps, longer and longer, but not so long that a round waits for it for a millisecond,
-/// or for a share that matters of the time in which nothing has happened …
-constexpr Time kShortestNap = kMillisecond / 20;
-constexpr Time kLongNap = kMillisecond / 2;
-constexpr Time kLongestNap = 2 * kMillisecond;
-constexpr Time kNapsOfSilence = 200;
-/// … or some times as long where it will be rung at.
-constexpr Time kWhereOthersRing = 4;
-/// How long it leaves its work to a rank before it asks again whether the rank still does it. Where
-/// the two share a core and no other rank can want anything, every look is time of the rank.
-constexpr Time kRest = kMillisecond / 10;
-constexpr Time kRestOnRanksCore = kLongNap;
+constexpr Time kTakenForAwake = Rest::kAwakeOnFreeCores + kMillisecond;
 
 /// What is under way may still write to memory of the tasks and of the board, and nothing can stop
 /// it: a fabric cannot take back what it has begun.
@@ -97,6 +79,10 @@ void Agent::finish() {
   thread_.join();
 }
 
+Room Agent::room(Time now) const {
+  return {.ranks = roster_.ranks(), .cores = roster_.cores(), .crowded = host_->crowded(now)};
+}
+
 std::string Agent::describe(int machine) const {
   RankSet ranks(place_.ranks());
   for (int rank = 0; rank < place_.ranks(); ++rank) {
@@ -122,32 +108,28 @@ Time Agent::turn(Time now) {
   const bool called = calls != calls_;
   calls_ = calls;
   const bool rung = rung_.exchange(false);
-  if (rung) nap_ = kShortestNap / 2;  // What it was about may come a moment later.
+  if (rung) rest_.note_ring();
   told_ = receive(now);
   if (failed_) return kNever;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
     send(machine, say(Kind::way, machine).put(way).bytes());
   }
   // The bell goes with signs of life, too, of which nothing follows.
-  if ((called && !rung) || told_) active_at_ = now;
+  if ((called && !rung) || told_) rest_.note_news(now);
   const bool looked = look_after_ranks(now);
   const bool news = called || told_ || looked;
   Time again_at = kNever;
-  bool urgent = opening_ != nullptr;
-  moving_ = false;
-  std::uint64_t moves = 0;
+  Rest::Work work{.urgent = opening_ != nullptr};
   for (auto at = tasks_.begin(); at != tasks_.end();) {
     auto& [task, task_again_at] = at->second;
     if (news || now >= task_again_at) task_again_at = task->work(now);
     again_at = std::min(again_at, task_again_at);
-    urgent = urgent || task->urgent();
-    moving_ = moving_ || task->moving();
-    moves += task->moves();
+    work.urgent = work.urgent || task->urgent();
+    work.moving = work.moving || task->moving();
+    work.moves += task->moves();
     at = task->over() ? tasks_.erase(at) : std::next(at);
   }
-  urgent_since_ = urgent ? std::min(urgent_since_, now) : kNever;
-  if (moves != moves_) moved_at_ = now;
-  moves_ = moves;
+  rest_.note_work(now, work);
   look_after_machines(now);
   look_for_the_end(now);
   note_awaited(now);
@@ -169,12 +151,13 @@ void Agent::run() {
   for (Time now = host_->now(); !over(now); now = host_->now()) {
     const Time again_at = turn_or_fail(now);
     if (over(now)) break;
-    const bool stay = awake(now, roster_.ranks() + 1) && !driven_;
-    if (stay) napped_since_ = 0;  // The next nap is a short one.
-    sleeps_until_ = stay ? now : now + nap(now, again_at);
+    const Room here = room(now);
+    const bool stay = rest_.awake(now, here, here.ranks + 1) && !driven_;
+    if (stay) rest_.note_awake();
+    sleeps_until_ = stay ? now : now + rest_.nap(now, again_at, here, others_ring(now));
     const Time until = sleeps_until_;
     const std::uint64_t calls = calls_;
-    const auto rest = std::chrono::nanoseconds(on_ranks_core(now) ? kRestOnRanksCore : kRest);
+    const auto rest = std::chrono::nanoseconds(Rest::while_driven(here));
     lock.unlock();
     if (stay) {
       host_->yield(host_->now());
@@ -209,25 +192,6 @@ void Agent::hand_over(Time now, Time again_at) {
   agency_.call();
 }
 
-bool Agent::on_ranks_core(Time now) const {
-  return roster_.ranks() == 1 && (host_->crowded(now) || oversubscribed(2));
-}
-
-Time Agent::nap(Time now, Time again_at) {
-  const bool under_way = again_at <= now;
-  if (active_at_ > napped_since_) {
-    napped_since_ = active_at_;
-    // Where others need the core, each look takes it from them.
-    const bool lazy = urgent_since_ == kNever && (host_->crowded(now) || on_ranks_core(now));
-    nap_ = lazy ? kLongNap : kShortestNap / 2;
-  }
-  Time longest = std::clamp((now - active_at_) / kNapsOfSilence, kLongNap, kLongestNap);
-  if (!under_way && others_ring(now)) longest *= kWhereOthersRing;
-  nap_ = std::min(2 * nap_, longest);
-  // What is under way wants to work at once, but that can wait for a nap as well.
-  return under_way ? nap_ : std::min(again_at - now, nap_);
-}
-
 bool Agent::others_ring(Time now) const {
   bool any = false;
   for (int machine = 0; machine < place_.machines(); ++machine) {
@@ -245,7 +209,7 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
   if (host_->crowded(host_->now())) return agency_.call();
   driven_ = true;
   const std::lock_guard lock(turn_);  // A turn of the agent is short, and its last for now.
-  active_at_ = host_->now();
+  rest_.note_news(host_->now());
   for (auto& [number, charge] : tasks_) charge.again_at = 0;  // The rank has news for some.
   while (event.read() == seen) {
     const Time now = host_->now();
@@ -253,22 +217,13 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
     const Time again_at = turn_or_fail(now);
     const bool news = event.read() != seen;
     // The agent's own thread rests meanwhile.
-    const bool stay = !news && awake(now, roster_.ranks());
+    const bool stay = !news && rest_.awake(now, room(now), roster_.ranks());
     const bool under_way = again_at <= now;
     if (!stay && (under_way || !news)) hand_over(now, again_at);
     if (!stay) break;
     host_->yield(host_->now());
   }
   driven_ = false;
-}
-
-bool Agent::awake(Time now, int threads) const {
-  if (moving_ && now < moved_at_ + kAwakeWhileMoving) return true;
-  if (host_->crowded(now)) return false;
-  const bool urgent = urgent_since_ != kNever;
-  const Time lively = urgent ? std::max(active_at_, urgent_since_) : active_at_;
-  if (!oversubscribed(threads)) return now < lively + kAwakeOnFreeCores;
-  return urgent && now < lively + kAwakeOversubscribed;
 }
 
 void Agent::take(const Order& order, bool agreed) {
@@ -335,7 +290,8 @@ void Agent::send(int machine, std::span<const std::byte> message) {
   const Time now = host_->now();
   // The other machine is taken to have as many ranks for its cores as this one, and its ranks to
   // wait, so that one of them does the agent's work.
-  const Time awake_for = oversubscribed(roster_.ranks()) ? kAwakeOversubscribed : kAwakeOnFreeCores;
+  const Time awake_for = room(now).oversubscribed(roster_.ranks()) ? Rest::kAwakeOversubscribed
+                                                                   : Rest::kAwakeOnFreeCores;
   const bool long_ago = now - std::exchange(contact_at_[machine], now) > awake_for;
   if (drowsy_[machine] || long_ago) bell_.ring(machine);
 }
@@ -424,9 +380,9 @@ Time Agent::ping_every() const {
 void Agent::look_after_machines(Time now) {
   const Time timeout = timeout_;
   const Time silence_allowed = std::max(kSilenceAllowed, timeout - 3 * ping_every());
-  if (urgent_since_ == kNever || now < urgent_since_ + ping_every()) return;
+  if (rest_.urgent_since() == kNever || now < rest_.urgent_since() + ping_every()) return;
   if (now < pinged_at_ + ping_every()) return;
-  const bool first = pinged_at_ < urgent_since_;
+  const bool first = pinged_at_ < rest_.urgent_since();
   pinged_at_ = now;
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
@@ -446,7 +402,7 @@ void Agent::look_after_machines(Time now) {
 void Agent::look_for_the_end(Time now) {
   if (roster_.expected(board::Roster::kAgentsRank)) return;
   gone_at_ = std::min(gone_at_, now);
-  if (now < std::max(gone_at_, active_at_) + timeout_) return;
+  if (now < std::max(gone_at_, rest_.active_at()) + timeout_) return;
   // Others may have much to do yet; but where a wait was in vain, they may never get to it.
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     if (!roster_.waited_in_vain(rank)) continue;
@@ -457,7 +413,7 @@ void Agent::look_for_the_end(Time now) {
 }
 
 void Agent::note_awaited(Time now) {
-  if (urgent_since_ == kNever || now < urgent_since_ + kNoteAwaitedEvery ||
+  if (rest_.urgent_since() == kNever || now < rest_.urgent_since() + kNoteAwaitedEvery ||
       now < awaited_at_ + kNoteAwaitedEvery) {
     return;
   }
@@ -470,7 +426,7 @@ void Agent::note_awaited(Time now) {
   // A machine that does not answer cannot say which of its ranks are missing.
   for (int rank = 0; rank < place_.ranks(); ++rank) {
     const int machine = place_.machine_of[rank];
-    if (machine == place_.machine || pinged_at_ < urgent_since_) continue;
+    if (machine == place_.machine || pinged_at_ < rest_.urgent_since()) continue;
     if (now - heard_[machine] >= 2 * ping_every()) awaited.insert(rank);
   }
   agency_.note_awaited(awaited);

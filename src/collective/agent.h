@@ -25,6 +25,7 @@
 #include "board/segment.h"
 #include "collective/order.h"
 #include "collective/region.h"
+#include "collective/rest.h"
 #include "fabric/doorbell.h"
 #include "fabric/fabric.h"
 #include "fabric/packet.h"
@@ -111,13 +112,8 @@ class Agent {
   /// After a turn on another thread than the agent's, which sleeps: wakes it if that is too long
   /// for a turn that should be at `again_at`.
   void hand_over(Time now, Time again_at);
-  /// Whether it is too early to sleep, where so many threads of this machine want a core.
-  bool awake(Time now, int threads) const;
-  bool oversubscribed(int threads) const { return threads > roster_.cores(); }
-  /// How long to sleep if nobody calls, where the next turn should be at `again_at`.
-  Time nap(Time now, Time again_at);
-  /// Whether its looks take time of the only rank.
-  bool on_ranks_core(Time now) const;
+  /// On the cores of this machine.
+  Room room(Time now) const;
   /// Whether any machine that has something for this one rings, as far as is known.
   bool others_ring(Time now) const;
   bool over(Time now);
@@ -177,21 +173,15 @@ class Agent {
   std::vector<Time> contact_at_;   ///< When a message last went to a machine or came from there.
   std::vector<bool> known_dead_;   ///< Ranks of this machine that the others have been told of.
   std::vector<Time> heard_;        ///< When each machine last said anything.
-  Time urgent_since_ = board::kNever;
-  Time gone_at_ = board::kNever;  ///< When the agent's rank had left.
-  Time left_at_ = board::kNever;  ///< When every rank had left.
+  Time gone_at_ = board::kNever;   ///< When the agent's rank had left.
+  Time left_at_ = board::kNever;   ///< When every rank had left.
   Time pinged_at_ = 0;
   Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.
   Time ranks_seen_at_ = 0;
-  bool moving_ = false;  ///< Data are on their way …
-  std::uint64_t moves_ = 0;
-  Time moved_at_ = 0;  ///< … and last moved then.
   std::uint64_t calls_ = 0;
-  bool told_ = false;          ///< There was a message in the last turn.
-  Time active_at_ = 0;         ///< When something last happened.
-  Time sleeps_until_ = 0;      ///< The agent's thread, unless it is called.
-  std::int64_t nap_ = 50'000;  ///< The length of the last sleep …
-  Time napped_since_ = 0;      ///< … and what happened before the first of them.
+  bool told_ = false;  ///< There was a message in the last turn.
+  Rest rest_;
+  Time sleeps_until_ = 0;  ///< The agent's thread, unless it is called.
   bool failed_ = false;
   std::thread thread_;
 };
