@@ -16,6 +16,7 @@ namespace {
 using board::kNever;
 using board::kStartAgain;
 using board::Time;
+using Parcel = Contacts::Parcel;
 
 constexpr Time kMillisecond = 1'000'000;
 constexpr Time kSecond = 1'000 * kMillisecond;
@@ -28,8 +29,6 @@ constexpr int kPingsWithinTimeout = 8;
 constexpr Time kSilenceAllowed = 2 * kSecond;
 /// How often ranks that wait are told for whom, for their messages.
 constexpr Time kNoteAwaitedEvery = 100 * kMillisecond;
-/// How long another machine may take this one for awake: it may have got the last message later.
-constexpr Time kTakenForAwake = Rest::kAwakeOnFreeCores + kMillisecond;
 
 /// What is under way may still write to memory of the tasks and of the board, and nothing can stop
 /// it: a fabric cannot take back what it has begun.
@@ -65,11 +64,8 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       regions_(WorldState::control_bytes(), roster_.ranks()),
       bell_(place.machines(), place.machine, [this] { answer_bell(); }),
       told_bell_(place.machines()),
-      drowsy_(place.machines()),
-      told_drowsy_(place.machines()),
-      contact_at_(place.machines()),
       known_dead_(roster_.ranks()),
-      heard_(place.machines()) {
+      contacts_(place.machines()) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -112,6 +108,7 @@ Time Agent::turn(Time now) {
   told_ = receive(now);
   if (failed_) return kNever;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
+    contacts_.note_bell(machine);
     send(machine, say(Kind::way, machine).put(way).bytes());
   }
   // The bell goes with signs of life, too, of which nothing follows.
@@ -154,7 +151,7 @@ void Agent::run() {
     const Room here = room(now);
     const bool stay = rest_.awake(now, here, here.ranks + 1) && !driven_;
     if (stay) rest_.note_awake();
-    sleeps_until_ = stay ? now : now + rest_.nap(now, again_at, here, others_ring(now));
+    sleeps_until_ = stay ? now : now + rest_.nap(now, again_at, here, contacts_.others_ring(now));
     const Time until = sleeps_until_;
     const std::uint64_t calls = calls_;
     const auto rest = std::chrono::nanoseconds(Rest::while_driven(here));
@@ -190,18 +187,6 @@ void Agent::hand_over(Time now, Time again_at) {
   if (!over(now) && again_at >= sleeps_until_) return;
   rung_ = true;  // That it is called is no news.
   agency_.call();
-}
-
-bool Agent::others_ring(Time now) const {
-  bool any = false;
-  for (int machine = 0; machine < place_.machines(); ++machine) {
-    if (machine == place_.machine) continue;
-    const bool taken_for_awake = now < contact_at_[machine] + kTakenForAwake;
-    if (taken_for_awake && !told_drowsy_[machine]) return false;
-    if (heard_[machine] != 0 && !bell_.proven(machine)) return false;
-    any = any || bell_.proven(machine);
-  }
-  return any;
 }
 
 void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
@@ -280,7 +265,7 @@ void Agent::post(std::uint64_t task, int machine, std::span<const std::byte> mes
 
 fabric::Packer Agent::say(Kind kind, int machine) {
   const Head head{.kind = kind, .drowsy = host_->crowded(host_->now())};
-  told_drowsy_[machine] = head.drowsy;
+  contacts_.note_told(machine, head.drowsy);
   return std::move(fabric::Packer().put(head));
 }
 
@@ -288,16 +273,14 @@ void Agent::send(int machine, std::span<const std::byte> message) {
   tell_bell(machine);
   fabric_->send(machine, message);
   const Time now = host_->now();
-  // The other machine is taken to have as many ranks for its cores as this one, and its ranks to
-  // wait, so that one of them does the agent's work.
-  const Time awake_for = room(now).oversubscribed(roster_.ranks()) ? Rest::kAwakeOversubscribed
-                                                                   : Rest::kAwakeOnFreeCores;
-  const bool long_ago = now - std::exchange(contact_at_[machine], now) > awake_for;
-  if (drowsy_[machine] || long_ago) bell_.ring(machine);
+  const bool ring = contacts_.should_ring(machine, Parcel::message, now, room(now));
+  contacts_.note_sent(machine, now);
+  if (ring) bell_.ring(machine);
 }
 
 void Agent::rouse(int machine) {
-  if (drowsy_[machine] || host_->crowded(host_->now())) bell_.ring(machine);
+  const Time now = host_->now();
+  if (contacts_.should_ring(machine, Parcel::data, now, room(now))) bell_.ring(machine);
 }
 
 void Agent::tell_bell(int machine) {
@@ -318,11 +301,9 @@ bool Agent::receive(Time now) {
   bool any = false;
   std::vector<std::byte> message;
   for (int from = fabric_->receive(message); from >= 0; from = fabric_->receive(message)) {
-    heard_[from] = now;
-    contact_at_[from] = now;
     fabric::Unpacker unpacker(message);
     const auto [kind, drowsy] = unpacker.take<Head>();
-    drowsy_[from] = drowsy;
+    contacts_.note_heard(from, now, drowsy);
     any = any || kind == Kind::task || kind == Kind::dead;
     switch (kind) {
       case Kind::task: {
@@ -387,8 +368,8 @@ void Agent::look_after_machines(Time now) {
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
     // Nothing was expected of it before now.
-    if (first) heard_[machine] = std::max(heard_[machine], now);
-    const Time silent_for = now - heard_[machine];
+    if (first) contacts_.expect(machine, now);
+    const Time silent_for = contacts_.silent_for(machine, now);
     if (silent_for >= silence_allowed) {
       return fail(describe(machine) + " has not answered for " +
                       std::to_string(silent_for / kSecond) + " s",
@@ -427,7 +408,7 @@ void Agent::note_awaited(Time now) {
   for (int rank = 0; rank < place_.ranks(); ++rank) {
     const int machine = place_.machine_of[rank];
     if (machine == place_.machine || pinged_at_ < rest_.urgent_since()) continue;
-    if (now - heard_[machine] >= 2 * ping_every()) awaited.insert(rank);
+    if (contacts_.silent_for(machine, now) >= 2 * ping_every()) awaited.insert(rank);
   }
   agency_.note_awaited(awaited);
 }

@@ -23,6 +23,7 @@
 #include "board/host.h"
 #include "board/roster.h"
 #include "board/segment.h"
+#include "collective/contacts.h"
 #include "collective/order.h"
 #include "collective/region.h"
 #include "collective/rest.h"
@@ -114,8 +115,6 @@ class Agent {
   void hand_over(Time now, Time again_at);
   /// On the cores of this machine.
   Room room(Time now) const;
-  /// Whether any machine that has something for this one rings, as far as is known.
-  bool others_ring(Time now) const;
   bool over(Time now);
   /// Every machine takes the same orders in the same order.
   void take(const Order& order, bool agreed);
@@ -167,14 +166,11 @@ class Agent {
   std::atomic<bool> rung_ = false;
   /// Calls this agent: from the first turn on, when others have been told of it, until the last.
   fabric::Doorbell bell_;
-  std::vector<bool> told_bell_;    ///< Machines that know where it is.
-  std::vector<bool> drowsy_;       ///< Machines that said so last …
-  std::vector<bool> told_drowsy_;  ///< … and to whom this one did.
-  std::vector<Time> contact_at_;   ///< When a message last went to a machine or came from there.
-  std::vector<bool> known_dead_;   ///< Ranks of this machine that the others have been told of.
-  std::vector<Time> heard_;        ///< When each machine last said anything.
-  Time gone_at_ = board::kNever;   ///< When the agent's rank had left.
-  Time left_at_ = board::kNever;   ///< When every rank had left.
+  std::vector<bool> told_bell_;   ///< Machines that know where it is.
+  std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
+  Contacts contacts_;
+  Time gone_at_ = board::kNever;  ///< When the agent's rank had left.
+  Time left_at_ = board::kNever;  ///< When every rank had left.
   Time pinged_at_ = 0;
   Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.
   Time ranks_seen_at_ = 0;

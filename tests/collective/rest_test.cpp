@@ -207,6 +207,9 @@ TEST(Naps, AreLongAtOnceWhereOthersNeedTheCore) {
   EXPECT_EQ(Sleeper(kCrowded).naps(2), long_ones);
   EXPECT_EQ(Sleeper(kOneCore).naps(2), long_ones);
   EXPECT_EQ(Sleeper(kOversubscribed).naps(6), kGrowing);
+  // They grow from there where others ring.
+  EXPECT_EQ(Sleeper(kCrowded, true).naps(3),
+            (std::vector<Time>{kMillisecond, 2 * kMillisecond, 2 * kMillisecond}));
 }
 
 TEST(Naps, ButNotIfSomebodyWaits) {
