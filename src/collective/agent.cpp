@@ -103,18 +103,20 @@ Time Agent::turn(Time now) {
   const std::uint64_t calls = agency_.calls().read();
   const bool called = calls != calls_;
   calls_ = calls;
-  const bool rung = rung_.exchange(false);
-  if (rung) rest_.note_ring();
+  const std::uint64_t nudges = nudges_.load();
+  const bool nudged = nudges != nudges_seen_;
+  nudges_seen_ = nudges;
+  if (nudged) rest_.note_ring();
   told_ = receive(now);
   if (failed_) return kNever;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
     contacts_.note_bell(machine);
     send(machine, say(Kind::way, machine).put(way).bytes());
   }
-  // The bell goes with signs of life, too, of which nothing follows.
-  if ((called && !rung) || told_) rest_.note_news(now);
+  // Not after a nudge: the bell goes with signs of life, too, of which nothing follows.
+  if (called || told_) rest_.note_news(now);
   const bool looked = look_after_ranks(now);
-  const bool news = called || told_ || looked;
+  const bool news = called || nudged || told_ || looked;
   Time again_at = kNever;
   Rest::Work work{.urgent = opening_ != nullptr};
   for (auto at = tasks_.begin(); at != tasks_.end();) {
@@ -154,12 +156,13 @@ void Agent::run() {
     sleeps_until_ = stay ? now : now + rest_.nap(now, again_at, here, contacts_.others_ring(now));
     const Time until = sleeps_until_;
     const std::uint64_t calls = calls_;
+    const board::Watched nudges{.word = &nudges_, .seen = nudges_seen_};
     const auto rest = std::chrono::nanoseconds(Rest::while_driven(here));
     lock.unlock();
     if (stay) {
       host_->yield(host_->now());
     } else {
-      agency_.calls().sleep(*host_, calls, until);
+      agency_.calls().sleep(*host_, calls, until, nudges);
     }
     // Not on the event of calls, so that nobody who calls has to wake it.
     while (driven_) std::this_thread::sleep_for(rest);
@@ -173,20 +176,23 @@ void Agent::run() {
 }
 
 void Agent::answer_bell() {
-  rung_ = true;
   const std::unique_lock lock(turn_, std::try_to_lock);
-  if (!lock || fabric_ == nullptr) return agency_.call();
+  if (!lock) return nudge();
   const Time now = host_->now();
-  if (over(now)) return;
+  if (fabric_ == nullptr || over(now)) return;
+  rest_.note_ring();
   const Time again_at = turn_or_fail(now);
   // What it was about may come a moment later: then the agent has to look for it.
   hand_over(now, told_ ? again_at : now);
 }
 
 void Agent::hand_over(Time now, Time again_at) {
-  if (!over(now) && again_at >= sleeps_until_) return;
-  rung_ = true;  // That it is called is no news.
-  agency_.call();
+  if (over(now) || again_at < sleeps_until_) nudge();
+}
+
+void Agent::nudge() {
+  nudges_.increment();
+  agency_.calls().nudge(*host_);
 }
 
 void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {

@@ -113,6 +113,9 @@ class Agent {
   /// After a turn on another thread than the agent's, which sleeps: wakes it if that is too long
   /// for a turn that should be at `again_at`.
   void hand_over(Time now, Time again_at);
+  /// Has the agent's thread, or whoever does its work, take another turn. Unlike a call of a rank
+  /// this is no news.
+  void nudge();
   /// On the cores of this machine.
   Room room(Time now) const;
   bool over(Time now);
@@ -163,7 +166,7 @@ class Agent {
   std::map<std::uint64_t, Charge> tasks_;
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 
-  std::atomic<bool> rung_ = false;
+  board::Shared<std::uint64_t> nudges_;
   /// Calls this agent: from the first turn on, when others have been told of it, until the last.
   fabric::Doorbell bell_;
   std::vector<bool> told_bell_;   ///< Machines that know where it is.
@@ -174,8 +177,9 @@ class Agent {
   Time pinged_at_ = 0;
   Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.
   Time ranks_seen_at_ = 0;
-  std::uint64_t calls_ = 0;
-  bool told_ = false;  ///< There was a message in the last turn.
+  std::uint64_t calls_ = 0;        ///< What was seen of the calls …
+  std::uint64_t nudges_seen_ = 0;  ///< … and of the nudges in the last turn.
+  bool told_ = false;              ///< There was a message in the last turn.
   Rest rest_;
   Time sleeps_until_ = 0;  ///< The agent's thread, unless it is called.
   bool failed_ = false;

@@ -124,6 +124,48 @@ TEST_F(EventTest, NoNewsIsLostBetweenLookingAndSleeping) {
   }
 }
 
+TEST_F(EventTest, ANudgeWakesTheSleeperAndIsNoNews) {
+  const auto before = event_->read();
+  event_->nudge(host_);
+  EXPECT_EQ(host_.wakes, 0) << "nobody sleeps";
+  Shared<std::uint64_t> nudges;
+  const Time deadline = in(10s);
+  std::thread sleeper([&] {
+    while (nudges.load() == 0 && host_.now() < deadline) {
+      event_->sleep(host_, before, deadline, {.word = &nudges, .seen = 0});
+    }
+  });
+  while (host_.parks < 1) std::this_thread::yield();
+  nudges.increment();
+  event_->nudge(host_);
+  sleeper.join();
+  EXPECT_LT(host_.now(), deadline) << "it was not woken";
+  EXPECT_EQ(event_->read(), before);
+  EXPECT_EQ(host_.wakes, 1);
+}
+
+TEST_F(EventTest, NoNudgeIsLostBetweenLookingAndSleeping) {
+  // As above, with an event for each of the two, who alone sleeps there.
+  const std::uint64_t turns = 20000 / kThrift;
+  const auto events = std::make_unique<Event[]>(2);
+  Shared<std::uint64_t> turn;
+  const auto play = [&](std::uint64_t player) {
+    for (std::uint64_t i = player; i < turns; i += 2) {
+      for (std::uint64_t seen = turn.load(); seen != i; seen = turn.load()) {
+        const Time deadline = in(10s);
+        events[player].sleep(host_, events[player].read(), deadline, {.word = &turn, .seen = seen});
+        ASSERT_LT(host_.now(), deadline) << "a nudge was lost";
+      }
+      turn.store(i + 1);
+      events[1 - player].nudge(host_);
+    }
+  };
+  std::thread other(play, 1);
+  play(0);
+  other.join();
+  EXPECT_EQ(turn.load(), turns);
+}
+
 TEST_F(EventTest, ALookoutReturnsAtItsTime) {
   for (const bool oversubscribed : {false, true}) {
     Lookout lookout(host_, oversubscribed);
