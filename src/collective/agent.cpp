@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
-#include "collective/group_task.h"
-#include "collective/partial_exchange.h"
-#include "collective/partial_task.h"
+#include "collective/make_task.h"
 #include "collective/world_state.h"
 #include "collective/world_task.h"
 #include "syncopate/error.h"
@@ -18,17 +17,10 @@ using board::kStartAgain;
 using board::Time;
 using Parcel = Contacts::Parcel;
 
-constexpr Time kMillisecond = 1'000'000;
-constexpr Time kSecond = 1'000 * kMillisecond;
-constexpr Time kLookAfterRanksEvery = 20 * kMillisecond;
-/// From here on whoever waits makes sure that the other machines answer …
-constexpr Time kPingEvery = kSecond;
-constexpr int kPingsWithinTimeout = 8;
-/// … and gives one up that does not, before the ranks' own waits time out; but not so soon that a
-/// busy machine cannot answer.
-constexpr Time kSilenceAllowed = 2 * kSecond;
+constexpr Time kSecond = 1'000'000'000;
+constexpr Time kLookAfterRanksEvery = kSecond / 50;
 /// How often ranks that wait are told for whom, for their messages.
-constexpr Time kNoteAwaitedEvery = 100 * kMillisecond;
+constexpr Time kNoteAwaitedEvery = kSecond / 10;
 
 /// What is under way may still write to memory of the tasks and of the board, and nothing can stop
 /// it: a fabric cannot take back what it has begun.
@@ -38,13 +30,6 @@ void leave_for_ever(Tasks tasks) {
   static auto* const remains = new std::vector<Tasks>;
   const std::lock_guard lock(mutex);
   remains->push_back(std::move(tasks));
-}
-
-std::size_t region_bytes(const Order& order, const board::Roster& roster) {
-  if (order.kind == Order::Kind::group) {
-    return GroupExchange::shape(order.elements, order.type, roster, order.group).bytes();
-  }
-  return PartialExchange::shape(order.elements, order.type, roster, order.partial).bytes();
 }
 
 }  // namespace
@@ -75,10 +60,6 @@ void Agent::finish() {
   thread_.join();
 }
 
-Room Agent::room(Time now) const {
-  return {.ranks = roster_.ranks(), .cores = roster_.cores(), .crowded = host_->crowded(now)};
-}
-
 std::string Agent::describe(int machine) const {
   RankSet ranks(place_.ranks());
   for (int rank = 0; rank < place_.ranks(); ++rank) {
@@ -101,11 +82,9 @@ bool Agent::over(Time now) {
 Time Agent::turn(Time now) {
   add_tasks();
   const std::uint64_t calls = agency_.calls().read();
-  const bool called = calls != calls_;
-  calls_ = calls;
+  const bool called = calls != std::exchange(calls_, calls);
   const std::uint64_t nudges = nudges_.load();
-  const bool nudged = nudges != nudges_seen_;
-  nudges_seen_ = nudges;
+  const bool nudged = nudges != std::exchange(nudges_seen_, nudges);
   if (nudged) rest_.note_ring();
   told_ = receive(now);
   if (failed_) return kNever;
@@ -232,14 +211,7 @@ std::unique_ptr<Agent::Task> Agent::make(const Ordered& ordered, Means means) {
   }
   auto region = std::make_shared<Region>(segment_, roster_, Region::agent_of(roster_),
                                          ordered.offset, region_bytes(order, roster_));
-  if (order.kind == Order::Kind::group) {
-    const auto shape = GroupExchange::shape(order.elements, order.type, roster_, order.group);
-    return std::make_unique<GroupTask>(std::move(means), std::move(region), shape, order.group);
-  }
-  const auto shape = PartialExchange::shape(order.elements, order.type, roster_, order.partial);
-  const bool bits = order.kind == Order::Kind::carrier;
-  return std::make_unique<PartialTask>(std::move(means), std::move(region), shape, order.partial,
-                                       bits ? fabric::Combine::bits : fabric::Combine::sum);
+  return make_task(order, std::move(means), std::move(region));
 }
 
 void Agent::add_tasks() {
@@ -360,23 +332,14 @@ bool Agent::look_after_ranks(Time now) {
   return true;
 }
 
-Time Agent::ping_every() const {
-  return std::min<Time>(kPingEvery, timeout_ / kPingsWithinTimeout);
-}
-
 void Agent::look_after_machines(Time now) {
-  const Time timeout = timeout_;
-  const Time silence_allowed = std::max(kSilenceAllowed, timeout - 3 * ping_every());
-  if (rest_.urgent_since() == kNever || now < rest_.urgent_since() + ping_every()) return;
-  if (now < pinged_at_ + ping_every()) return;
-  const bool first = pinged_at_ < rest_.urgent_since();
-  pinged_at_ = now;
+  const SignsOfLife::Ask ask = signs_of_life_.ask(now, rest_.urgent_since(), timeout_);
+  if (ask == SignsOfLife::Ask::no) return;
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
-    // Nothing was expected of it before now.
-    if (first) contacts_.expect(machine, now);
+    if (ask == SignsOfLife::Ask::first) contacts_.expect(machine, now);
     const Time silent_for = contacts_.silent_for(machine, now);
-    if (silent_for >= silence_allowed) {
+    if (SignsOfLife::lost(silent_for, timeout_)) {
       return fail(describe(machine) + " has not answered for " +
                       std::to_string(silent_for / kSecond) + " s",
                   "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
@@ -413,8 +376,8 @@ void Agent::note_awaited(Time now) {
   // A machine that does not answer cannot say which of its ranks are missing.
   for (int rank = 0; rank < place_.ranks(); ++rank) {
     const int machine = place_.machine_of[rank];
-    if (machine == place_.machine || pinged_at_ < rest_.urgent_since()) continue;
-    if (contacts_.silent_for(machine, now) >= 2 * ping_every()) awaited.insert(rank);
+    if (machine == place_.machine || !signs_of_life_.asked_since(rest_.urgent_since())) continue;
+    if (SignsOfLife::overdue(contacts_.silent_for(machine, now), timeout_)) awaited.insert(rank);
   }
   agency_.note_awaited(awaited);
 }

@@ -27,6 +27,7 @@
 #include "collective/order.h"
 #include "collective/region.h"
 #include "collective/rest.h"
+#include "collective/signs_of_life.h"
 #include "fabric/doorbell.h"
 #include "fabric/fabric.h"
 #include "fabric/packet.h"
@@ -117,7 +118,9 @@ class Agent {
   /// this is no news.
   void nudge();
   /// On the cores of this machine.
-  Room room(Time now) const;
+  Room room(Time now) const {
+    return {.ranks = roster_.ranks(), .cores = roster_.cores(), .crowded = host_->crowded(now)};
+  }
   bool over(Time now);
   /// Every machine takes the same orders in the same order.
   void take(const Order& order, bool agreed);
@@ -135,7 +138,6 @@ class Agent {
   void tell_bell(int machine);
   /// Whether it was time for it.
   bool look_after_ranks(Time now);
-  Time ping_every() const;
   void look_after_machines(Time now);
   /// Whether there is still sense in staying when the agent's rank has left.
   void look_for_the_end(Time now);
@@ -172,10 +174,10 @@ class Agent {
   std::vector<bool> told_bell_;   ///< Machines that know where it is.
   std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
   Contacts contacts_;
+  SignsOfLife signs_of_life_;
   Time gone_at_ = board::kNever;  ///< When the agent's rank had left.
   Time left_at_ = board::kNever;  ///< When every rank had left.
-  Time pinged_at_ = 0;
-  Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.
+  Time awaited_at_ = 0;           ///< When the ranks were last told for whom they wait.
   Time ranks_seen_at_ = 0;
   std::uint64_t calls_ = 0;        ///< What was seen of the calls …
   std::uint64_t nudges_seen_ = 0;  ///< … and of the nudges in the last turn.
