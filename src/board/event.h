@@ -61,6 +61,17 @@ class Event {
     if ((word_.load() & kAsleep) != 0) signal(host);
   }
 
+  /// The same where only one ever sleeps: wakes it, and there is no news. (Of several, one could
+  /// set the bit again before another, who set it before, sleeps.)
+  void nudge(Host& host) {
+    std::uint64_t word = word_.load();
+    while ((word & kAsleep) != 0) {
+      if (!word_.replace(word, word & ~kAsleep)) continue;
+      step(Step::wake);
+      return host.wake(futex(), 1);
+    }
+  }
+
   /// Sleeps until there is news after `seen`, or until `until`. May return early.
   void sleep(Host& host, std::uint64_t seen, Time until, const Watched& watched = {}) {
     std::uint64_t word = word_.load();

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
-#include "collective/group_exchange.h"
-#include "collective/group_task.h"
-#include "collective/partial_exchange.h"
-#include "collective/partial_task.h"
+#include "collective/make_task.h"
 #include "collective/world_state.h"
 #include "collective/world_task.h"
 #include "syncopate/error.h"
@@ -17,38 +15,12 @@ namespace {
 using board::kNever;
 using board::kStartAgain;
 using board::Time;
+using Parcel = Contacts::Parcel;
 
-constexpr Time kMillisecond = 1'000'000;
-constexpr Time kSecond = 1'000 * kMillisecond;
-constexpr Time kLookAfterRanksEvery = 20 * kMillisecond;
-/// From here on whoever waits makes sure that the other machines answer …
-constexpr Time kPingEvery = kSecond;
-constexpr int kPingsWithinTimeout = 8;
-/// … and gives one up that does not, before the ranks' own waits time out; but not so soon that a
-/// busy machine cannot answer.
-constexpr Time kSilenceAllowed = 2 * kSecond;
+constexpr Time kSecond = 1'000'000'000;
+constexpr Time kLookAfterRanksEvery = kSecond / 50;
 /// How often ranks that wait are told for whom, for their messages.
-constexpr Time kNoteAwaitedEvery = 100 * kMillisecond;
-/// How long the agent looks for messages without sleeping, after something has happened and while
-/// somebody waits.
-constexpr Time kAwakeOnFreeCores = 5 * kMillisecond;
-constexpr Time kAwakeOversubscribed = kMillisecond / 10;
-/// How long another machine may take this one for awake: it may have got the last message later.
-constexpr Time kTakenForAwake = kAwakeOnFreeCores + kMillisecond;
-/// Data that do not get on for so long wait for another machine.
-constexpr Time kAwakeWhileMoving = 20 * kMillisecond;
-/// Then it sleeps, longer and longer, but not so long that a round waits for it for a millisecond,
-/// or for a share that matters of the time in which nothing has happened …
-constexpr Time kShortestNap = kMillisecond / 20;
-constexpr Time kLongNap = kMillisecond / 2;
-constexpr Time kLongestNap = 2 * kMillisecond;
-constexpr Time kNapsOfSilence = 200;
-/// … or some times as long where it will be rung at.
-constexpr Time kWhereOthersRing = 4;
-/// How long it leaves its work to a rank before it asks again whether the rank still does it. Where
-/// the two share a core and no other rank can want anything, every look is time of the rank.
-constexpr Time kRest = kMillisecond / 10;
-constexpr Time kRestOnRanksCore = kLongNap;
+constexpr Time kNoteAwaitedEvery = kSecond / 10;
 
 /// What is under way may still write to memory of the tasks and of the board, and nothing can stop
 /// it: a fabric cannot take back what it has begun.
@@ -58,13 +30,6 @@ void leave_for_ever(Tasks tasks) {
   static auto* const remains = new std::vector<Tasks>;
   const std::lock_guard lock(mutex);
   remains->push_back(std::move(tasks));
-}
-
-std::size_t region_bytes(const Order& order, const board::Roster& roster) {
-  if (order.kind == Order::Kind::group) {
-    return GroupExchange::shape(order.elements, order.type, roster, order.group).bytes();
-  }
-  return PartialExchange::shape(order.elements, order.type, roster, order.partial).bytes();
 }
 
 }  // namespace
@@ -84,11 +49,8 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
       regions_(WorldState::control_bytes(), roster_.ranks()),
       bell_(place.machines(), place.machine, [this] { answer_bell(); }),
       told_bell_(place.machines()),
-      drowsy_(place.machines()),
-      told_drowsy_(place.machines()),
-      contact_at_(place.machines()),
       known_dead_(roster_.ranks()),
-      heard_(place.machines()) {
+      contacts_(place.machines()) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -120,35 +82,32 @@ bool Agent::over(Time now) {
 Time Agent::turn(Time now) {
   add_tasks();
   const std::uint64_t calls = agency_.calls().read();
-  const bool called = calls != calls_;
-  calls_ = calls;
-  const bool rung = rung_.exchange(false);
-  if (rung) nap_ = kShortestNap / 2;  // What it was about may come a moment later.
+  const bool called = calls != std::exchange(calls_, calls);
+  const std::uint64_t nudges = nudges_.load();
+  const bool nudged = nudges != std::exchange(nudges_seen_, nudges);
+  if (nudged) rest_.note_ring();
   told_ = receive(now);
   if (failed_) return kNever;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
+    contacts_.note_bell(machine);
     send(machine, say(Kind::way, machine).put(way).bytes());
   }
-  // The bell goes with signs of life, too, of which nothing follows.
-  if ((called && !rung) || told_) active_at_ = now;
+  // Not after a nudge: the bell goes with signs of life, too, of which nothing follows.
+  if (called || told_) rest_.note_news(now);
   const bool looked = look_after_ranks(now);
-  const bool news = called || told_ || looked;
+  const bool news = called || nudged || told_ || looked;
   Time again_at = kNever;
-  bool urgent = opening_ != nullptr;
-  moving_ = false;
-  std::uint64_t moves = 0;
+  Rest::Work work{.urgent = opening_ != nullptr};
   for (auto at = tasks_.begin(); at != tasks_.end();) {
     auto& [task, task_again_at] = at->second;
     if (news || now >= task_again_at) task_again_at = task->work(now);
     again_at = std::min(again_at, task_again_at);
-    urgent = urgent || task->urgent();
-    moving_ = moving_ || task->moving();
-    moves += task->moves();
+    work.urgent = work.urgent || task->urgent();
+    work.moving = work.moving || task->moving();
+    work.moves += task->moves();
     at = task->over() ? tasks_.erase(at) : std::next(at);
   }
-  urgent_since_ = urgent ? std::min(urgent_since_, now) : kNever;
-  if (moves != moves_) moved_at_ = now;
-  moves_ = moves;
+  rest_.note_work(now, work);
   look_after_machines(now);
   look_for_the_end(now);
   note_awaited(now);
@@ -170,17 +129,19 @@ void Agent::run() {
   for (Time now = host_->now(); !over(now); now = host_->now()) {
     const Time again_at = turn_or_fail(now);
     if (over(now)) break;
-    const bool stay = awake(now, roster_.ranks() + 1) && !driven_;
-    if (stay) napped_since_ = 0;  // The next nap is a short one.
-    sleeps_until_ = stay ? now : now + nap(now, again_at);
+    const Room here = room(now);
+    const bool stay = rest_.awake(now, here, here.ranks + 1) && !driven_;
+    if (stay) rest_.note_awake();
+    sleeps_until_ = stay ? now : now + rest_.nap(now, again_at, here, contacts_.others_ring(now));
     const Time until = sleeps_until_;
     const std::uint64_t calls = calls_;
-    const auto rest = std::chrono::nanoseconds(on_ranks_core(now) ? kRestOnRanksCore : kRest);
+    const board::Watched nudges{.word = &nudges_, .seen = nudges_seen_};
+    const auto rest = std::chrono::nanoseconds(Rest::while_driven(here));
     lock.unlock();
     if (stay) {
       host_->yield(host_->now());
     } else {
-      agency_.calls().sleep(*host_, calls, until);
+      agency_.calls().sleep(*host_, calls, until, nudges);
     }
     // Not on the event of calls, so that nobody who calls has to wake it.
     while (driven_) std::this_thread::sleep_for(rest);
@@ -194,51 +155,23 @@ void Agent::run() {
 }
 
 void Agent::answer_bell() {
-  rung_ = true;
   const std::unique_lock lock(turn_, std::try_to_lock);
-  if (!lock || fabric_ == nullptr) return agency_.call();
+  if (!lock) return nudge();
   const Time now = host_->now();
-  if (over(now)) return;
+  if (fabric_ == nullptr || over(now)) return;
+  rest_.note_ring();
   const Time again_at = turn_or_fail(now);
   // What it was about may come a moment later: then the agent has to look for it.
   hand_over(now, told_ ? again_at : now);
 }
 
 void Agent::hand_over(Time now, Time again_at) {
-  if (!over(now) && again_at >= sleeps_until_) return;
-  rung_ = true;  // That it is called is no news.
-  agency_.call();
+  if (over(now) || again_at < sleeps_until_) nudge();
 }
 
-bool Agent::on_ranks_core(Time now) const {
-  return roster_.ranks() == 1 && (host_->crowded(now) || oversubscribed(2));
-}
-
-Time Agent::nap(Time now, Time again_at) {
-  const bool under_way = again_at <= now;
-  if (active_at_ > napped_since_) {
-    napped_since_ = active_at_;
-    // Where others need the core, each look takes it from them.
-    const bool lazy = urgent_since_ == kNever && (host_->crowded(now) || on_ranks_core(now));
-    nap_ = lazy ? kLongNap : kShortestNap / 2;
-  }
-  Time longest = std::clamp((now - active_at_) / kNapsOfSilence, kLongNap, kLongestNap);
-  if (!under_way && others_ring(now)) longest *= kWhereOthersRing;
-  nap_ = std::min(2 * nap_, longest);
-  // What is under way wants to work at once, but that can wait for a nap as well.
-  return under_way ? nap_ : std::min(again_at - now, nap_);
-}
-
-bool Agent::others_ring(Time now) const {
-  bool any = false;
-  for (int machine = 0; machine < place_.machines(); ++machine) {
-    if (machine == place_.machine) continue;
-    const bool taken_for_awake = now < contact_at_[machine] + kTakenForAwake;
-    if (taken_for_awake && !told_drowsy_[machine]) return false;
-    if (heard_[machine] != 0 && !bell_.proven(machine)) return false;
-    any = any || bell_.proven(machine);
-  }
-  return any;
+void Agent::nudge() {
+  nudges_.increment();
+  agency_.calls().nudge(*host_);
 }
 
 void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
@@ -246,7 +179,7 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
   if (host_->crowded(host_->now())) return agency_.call();
   driven_ = true;
   const std::lock_guard lock(turn_);  // A turn of the agent is short, and its last for now.
-  active_at_ = host_->now();
+  rest_.note_news(host_->now());
   for (auto& [number, charge] : tasks_) charge.again_at = 0;  // The rank has news for some.
   while (event.read() == seen) {
     const Time now = host_->now();
@@ -254,22 +187,13 @@ void Agent::drive(const board::Event& event, std::uint64_t seen, Time until) {
     const Time again_at = turn_or_fail(now);
     const bool news = event.read() != seen;
     // The agent's own thread rests meanwhile.
-    const bool stay = !news && awake(now, roster_.ranks());
+    const bool stay = !news && rest_.awake(now, room(now), roster_.ranks());
     const bool under_way = again_at <= now;
     if (!stay && (under_way || !news)) hand_over(now, again_at);
     if (!stay) break;
     host_->yield(host_->now());
   }
   driven_ = false;
-}
-
-bool Agent::awake(Time now, int threads) const {
-  if (moving_ && now < moved_at_ + kAwakeWhileMoving) return true;
-  if (host_->crowded(now)) return false;
-  const bool urgent = urgent_since_ != kNever;
-  const Time lively = urgent ? std::max(active_at_, urgent_since_) : active_at_;
-  if (!oversubscribed(threads)) return now < lively + kAwakeOnFreeCores;
-  return urgent && now < lively + kAwakeOversubscribed;
 }
 
 void Agent::take(const Order& order, bool agreed) {
@@ -287,14 +211,7 @@ std::unique_ptr<Agent::Task> Agent::make(const Ordered& ordered, Means means) {
   }
   auto region = std::make_shared<Region>(segment_, roster_, Region::agent_of(roster_),
                                          ordered.offset, region_bytes(order, roster_));
-  if (order.kind == Order::Kind::group) {
-    const auto shape = GroupExchange::shape(order.elements, order.type, roster_, order.group);
-    return std::make_unique<GroupTask>(std::move(means), std::move(region), shape, order.group);
-  }
-  const auto shape = PartialExchange::shape(order.elements, order.type, roster_, order.partial);
-  const bool bits = order.kind == Order::Kind::carrier;
-  return std::make_unique<PartialTask>(std::move(means), std::move(region), shape, order.partial,
-                                       bits ? fabric::Combine::bits : fabric::Combine::sum);
+  return make_task(order, std::move(means), std::move(region));
 }
 
 void Agent::add_tasks() {
@@ -326,7 +243,7 @@ void Agent::post(std::uint64_t task, int machine, std::span<const std::byte> mes
 
 fabric::Packer Agent::say(Kind kind, int machine) {
   const Head head{.kind = kind, .drowsy = host_->crowded(host_->now())};
-  told_drowsy_[machine] = head.drowsy;
+  contacts_.note_told(machine, head.drowsy);
   return std::move(fabric::Packer().put(head));
 }
 
@@ -334,15 +251,14 @@ void Agent::send(int machine, std::span<const std::byte> message) {
   tell_bell(machine);
   fabric_->send(machine, message);
   const Time now = host_->now();
-  // The other machine is taken to have as many ranks for its cores as this one, and its ranks to
-  // wait, so that one of them does the agent's work.
-  const Time awake_for = oversubscribed(roster_.ranks()) ? kAwakeOversubscribed : kAwakeOnFreeCores;
-  const bool long_ago = now - std::exchange(contact_at_[machine], now) > awake_for;
-  if (drowsy_[machine] || long_ago) bell_.ring(machine);
+  const bool ring = contacts_.should_ring(machine, Parcel::message, now, room(now));
+  contacts_.note_sent(machine, now);
+  if (ring) bell_.ring(machine);
 }
 
 void Agent::rouse(int machine) {
-  if (drowsy_[machine] || host_->crowded(host_->now())) bell_.ring(machine);
+  const Time now = host_->now();
+  if (contacts_.should_ring(machine, Parcel::data, now, room(now))) bell_.ring(machine);
 }
 
 void Agent::tell_bell(int machine) {
@@ -363,11 +279,9 @@ bool Agent::receive(Time now) {
   bool any = false;
   std::vector<std::byte> message;
   for (int from = fabric_->receive(message); from >= 0; from = fabric_->receive(message)) {
-    heard_[from] = now;
-    contact_at_[from] = now;
     fabric::Unpacker unpacker(message);
     const auto [kind, drowsy] = unpacker.take<Head>();
-    drowsy_[from] = drowsy;
+    contacts_.note_heard(from, now, drowsy);
     any = any || kind == Kind::task || kind == Kind::dead;
     switch (kind) {
       case Kind::task: {
@@ -418,23 +332,14 @@ bool Agent::look_after_ranks(Time now) {
   return true;
 }
 
-Time Agent::ping_every() const {
-  return std::min<Time>(kPingEvery, timeout_ / kPingsWithinTimeout);
-}
-
 void Agent::look_after_machines(Time now) {
-  const Time timeout = timeout_;
-  const Time silence_allowed = std::max(kSilenceAllowed, timeout - 3 * ping_every());
-  if (urgent_since_ == kNever || now < urgent_since_ + ping_every()) return;
-  if (now < pinged_at_ + ping_every()) return;
-  const bool first = pinged_at_ < urgent_since_;
-  pinged_at_ = now;
+  const SignsOfLife::Ask ask = signs_of_life_.ask(now, rest_.urgent_since(), timeout_);
+  if (ask == SignsOfLife::Ask::no) return;
   for (int machine = 0; machine < place_.machines(); ++machine) {
     if (machine == place_.machine) continue;
-    // Nothing was expected of it before now.
-    if (first) heard_[machine] = std::max(heard_[machine], now);
-    const Time silent_for = now - heard_[machine];
-    if (silent_for >= silence_allowed) {
+    if (ask == SignsOfLife::Ask::first) contacts_.expect(machine, now);
+    const Time silent_for = contacts_.silent_for(machine, now);
+    if (SignsOfLife::lost(silent_for, timeout_)) {
       return fail(describe(machine) + " has not answered for " +
                       std::to_string(silent_for / kSecond) + " s",
                   "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
@@ -447,7 +352,7 @@ void Agent::look_after_machines(Time now) {
 void Agent::look_for_the_end(Time now) {
   if (roster_.expected(board::Roster::kAgentsRank)) return;
   gone_at_ = std::min(gone_at_, now);
-  if (now < std::max(gone_at_, active_at_) + timeout_) return;
+  if (now < std::max(gone_at_, rest_.active_at()) + timeout_) return;
   // Others may have much to do yet; but where a wait was in vain, they may never get to it.
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     if (!roster_.waited_in_vain(rank)) continue;
@@ -458,7 +363,7 @@ void Agent::look_for_the_end(Time now) {
 }
 
 void Agent::note_awaited(Time now) {
-  if (urgent_since_ == kNever || now < urgent_since_ + kNoteAwaitedEvery ||
+  if (rest_.urgent_since() == kNever || now < rest_.urgent_since() + kNoteAwaitedEvery ||
       now < awaited_at_ + kNoteAwaitedEvery) {
     return;
   }
@@ -471,8 +376,8 @@ void Agent::note_awaited(Time now) {
   // A machine that does not answer cannot say which of its ranks are missing.
   for (int rank = 0; rank < place_.ranks(); ++rank) {
     const int machine = place_.machine_of[rank];
-    if (machine == place_.machine || pinged_at_ < urgent_since_) continue;
-    if (now - heard_[machine] >= 2 * ping_every()) awaited.insert(rank);
+    if (machine == place_.machine || !signs_of_life_.asked_since(rest_.urgent_since())) continue;
+    if (SignsOfLife::overdue(contacts_.silent_for(machine, now), timeout_)) awaited.insert(rank);
   }
   agency_.note_awaited(awaited);
 }

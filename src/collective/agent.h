@@ -23,8 +23,11 @@
 #include "board/host.h"
 #include "board/roster.h"
 #include "board/segment.h"
+#include "collective/contacts.h"
 #include "collective/order.h"
 #include "collective/region.h"
+#include "collective/rest.h"
+#include "collective/signs_of_life.h"
 #include "fabric/doorbell.h"
 #include "fabric/fabric.h"
 #include "fabric/packet.h"
@@ -111,15 +114,13 @@ class Agent {
   /// After a turn on another thread than the agent's, which sleeps: wakes it if that is too long
   /// for a turn that should be at `again_at`.
   void hand_over(Time now, Time again_at);
-  /// Whether it is too early to sleep, where so many threads of this machine want a core.
-  bool awake(Time now, int threads) const;
-  bool oversubscribed(int threads) const { return threads > roster_.cores(); }
-  /// How long to sleep if nobody calls, where the next turn should be at `again_at`.
-  Time nap(Time now, Time again_at);
-  /// Whether its looks take time of the only rank.
-  bool on_ranks_core(Time now) const;
-  /// Whether any machine that has something for this one rings, as far as is known.
-  bool others_ring(Time now) const;
+  /// Has the agent's thread, or whoever does its work, take another turn. Unlike a call of a rank
+  /// this is no news.
+  void nudge();
+  /// On the cores of this machine.
+  Room room(Time now) const {
+    return {.ranks = roster_.ranks(), .cores = roster_.cores(), .crowded = host_->crowded(now)};
+  }
   bool over(Time now);
   /// Every machine takes the same orders in the same order.
   void take(const Order& order, bool agreed);
@@ -137,7 +138,6 @@ class Agent {
   void tell_bell(int machine);
   /// Whether it was time for it.
   bool look_after_ranks(Time now);
-  Time ping_every() const;
   void look_after_machines(Time now);
   /// Whether there is still sense in staying when the agent's rank has left.
   void look_for_the_end(Time now);
@@ -168,30 +168,22 @@ class Agent {
   std::map<std::uint64_t, Charge> tasks_;
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 
-  std::atomic<bool> rung_ = false;
+  board::Shared<std::uint64_t> nudges_;
   /// Calls this agent: from the first turn on, when others have been told of it, until the last.
   fabric::Doorbell bell_;
-  std::vector<bool> told_bell_;    ///< Machines that know where it is.
-  std::vector<bool> drowsy_;       ///< Machines that said so last …
-  std::vector<bool> told_drowsy_;  ///< … and to whom this one did.
-  std::vector<Time> contact_at_;   ///< When a message last went to a machine or came from there.
-  std::vector<bool> known_dead_;   ///< Ranks of this machine that the others have been told of.
-  std::vector<Time> heard_;        ///< When each machine last said anything.
-  Time urgent_since_ = board::kNever;
+  std::vector<bool> told_bell_;   ///< Machines that know where it is.
+  std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
+  Contacts contacts_;
+  SignsOfLife signs_of_life_;
   Time gone_at_ = board::kNever;  ///< When the agent's rank had left.
   Time left_at_ = board::kNever;  ///< When every rank had left.
-  Time pinged_at_ = 0;
-  Time awaited_at_ = 0;  ///< When the ranks were last told for whom they wait.
+  Time awaited_at_ = 0;           ///< When the ranks were last told for whom they wait.
   Time ranks_seen_at_ = 0;
-  bool moving_ = false;  ///< Data are on their way …
-  std::uint64_t moves_ = 0;
-  Time moved_at_ = 0;  ///< … and last moved then.
-  std::uint64_t calls_ = 0;
-  bool told_ = false;          ///< There was a message in the last turn.
-  Time active_at_ = 0;         ///< When something last happened.
-  Time sleeps_until_ = 0;      ///< The agent's thread, unless it is called.
-  std::int64_t nap_ = 50'000;  ///< The length of the last sleep …
-  Time napped_since_ = 0;      ///< … and what happened before the first of them.
+  std::uint64_t calls_ = 0;        ///< What was seen of the calls …
+  std::uint64_t nudges_seen_ = 0;  ///< … and of the nudges in the last turn.
+  bool told_ = false;              ///< There was a message in the last turn.
+  Rest rest_;
+  Time sleeps_until_ = 0;  ///< The agent's thread, unless it is called.
   bool failed_ = false;
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -21,6 +22,7 @@ class CountingHost : public Host {
   Time now() override { return real_->now(); }
   void park(Shared<std::uint32_t>& word, std::uint32_t expected, Time until) override {
     ++parks;
+    before_park();
     real_->park(word, expected, until);
   }
   void wake(Shared<std::uint32_t>& word, int count) override {
@@ -36,6 +38,7 @@ class CountingHost : public Host {
   bool crowded(Time now) const override { return real_->crowded(now); }
   Cores cores() const override { return real_->cores(); }
 
+  std::function<void()> before_park = [] {};
   std::atomic<int> parks = 0;
   std::atomic<int> wakes = 0;
 
@@ -122,6 +125,47 @@ TEST_F(EventTest, NoNewsIsLostBetweenLookingAndSleeping) {
     other.join();
     EXPECT_EQ(turn, turns);
   }
+}
+
+TEST_F(EventTest, ANudgeWakesTheSleeperAndIsNoNews) {
+  const auto before = event_->read();
+  event_->nudge(host_);
+  EXPECT_EQ(host_.wakes, 0) << "nobody sleeps";
+  Shared<std::uint64_t> nudges;
+  const Time deadline = in(10s);
+  std::thread sleeper([&] {
+    while (nudges.load() == 0 && host_.now() < deadline) {
+      event_->sleep(host_, before, deadline, {.word = &nudges, .seen = 0});
+    }
+  });
+  while (host_.parks < 1) std::this_thread::yield();
+  nudges.increment();
+  event_->nudge(host_);
+  sleeper.join();
+  EXPECT_LT(host_.now(), deadline) << "it was not woken";
+  EXPECT_EQ(event_->read(), before);
+  EXPECT_EQ(host_.wakes, 1);
+}
+
+TEST_F(EventTest, NoNudgeIsLostBeforeTheSleep) {
+  Shared<std::uint64_t> nudges;
+  const Watched watched{.word = &nudges, .seen = nudges.load()};
+  nudges.increment();
+  event_->nudge(host_);
+  event_->sleep(host_, event_->read(), in(10s), watched);
+  EXPECT_EQ(host_.parks, 0) << "it sleeps";
+}
+
+TEST_F(EventTest, NoNudgeIsLostBetweenTheLastLookAndTheSleep) {
+  Shared<std::uint64_t> nudges;
+  host_.before_park = [&] {
+    nudges.increment();
+    event_->nudge(host_);
+  };
+  const Time deadline = in(10s);
+  event_->sleep(host_, event_->read(), deadline, {.word = &nudges, .seen = 0});
+  EXPECT_LT(host_.now(), deadline);
+  EXPECT_EQ(nudges.load(), 1);
 }
 
 TEST_F(EventTest, ALookoutReturnsAtItsTime) {
