@@ -40,6 +40,15 @@ TEST(BenchRefusal, OfAPeerThatIsAskedForAndNotThereIsOneSentenceToo) {
   EXPECT_TRUE(has(program.err(), "openmpi is not there")) << program.err();
 }
 
+TEST(BenchRefusal, OfAVariableThatMakesNoSenseIsOneSentenceToo) {
+  Program program({"env", "SYNCOPATE_TIMEOUT=soon", SYNCOPATE_CLI_PATH, "bench", "allreduce"});
+  EXPECT_EQ(program.wait(), kWrongUsage);
+  EXPECT_EQ(program.out(), "");
+  EXPECT_TRUE(has(program.err(), "SYNCOPATE_TIMEOUT is \"soon\"")) << program.err();
+  Program help({"env", "SYNCOPATE_TIMEOUT=soon", SYNCOPATE_CLI_PATH, "bench", "--help"});
+  EXPECT_EQ(help.wait(), 0) << help.err();
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bench, BenchRefusal,
     ::testing::Values(

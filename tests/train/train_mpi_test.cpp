@@ -122,12 +122,16 @@ TEST_P(UnderMpirun, ControlCLeavesACheckpointToGoOnFrom) {
 
 TEST_P(UnderMpirun, RefusesWithCode2OnAllRanks) {
   const fs::path runs = folder_.path() / "runs";
-  const std::pair<Strings, std::string> wrong[] = {
-      {{"-n", "3"}, "rank 0: -n is 3, and "},
-      {{"-s", "fastest"}, "rank 0: there is no strategy 'fastest'"},
-      {{"--no-such-option"}, "rank 1: "}};
-  for (const auto& [options, words] : wrong) {
-    const Ended ended = run(with(2, "1", training(runs, options)));
+  struct {
+    const char* split;
+    Strings options;
+    std::string words;
+  } const wrong[] = {{"1", {"-n", "3"}, "rank 0: -n is 3, and "},
+                     {"1", {"-s", "fastest"}, "rank 0: there is no strategy 'fastest'"},
+                     {"1", {"--no-such-option"}, "rank 1: "},
+                     {"few", {}, "rank 1: SYNCOPATE_SPLIT is \"few\""}};
+  for (const auto& [split, options, words] : wrong) {
+    const Ended ended = run(with(2, split, training(runs, options)));
     EXPECT_EQ(ended.code, 2) << words;
     EXPECT_TRUE(has(ended.err, "syncopate: " + words)) << ended.err;
     EXPECT_FALSE(fs::exists(runs));

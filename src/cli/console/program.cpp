@@ -11,7 +11,10 @@
 
 #include "board/meeting.h"
 #include "cli/console/arguments.h"
+#include "fabric/doorbell.h"
 #include "fabric/launcher.h"
+#include "fabric/plugin.h"
+#include "fabric/split.h"
 #include "syncopate/error.h"
 
 namespace syncopate::cli {
@@ -70,12 +73,27 @@ std::string explanation(const CLI::App& program, const CLI::ParseError& error,
                      command);
 }
 
+/// A wrong value in a variable is refused as one of an option is: before anything starts.
+void check_variables() {
+  try {
+    board::timeout_from_environment();
+    fabric::mpi_from_environment();
+    fabric::doorbells_wanted();
+    const char* split = std::getenv(fabric::kSplitVariable);
+    fabric::parse_split(split == nullptr ? "" : split);
+  } catch (const std::exception& exception) {
+    const Error wrong = fabric::as_error(exception);
+    throw Error(ErrorCode::invalid_argument, wrong.what_happened(), wrong.what_to_do());
+  }
+}
+
 int parse(int count, char** arguments, const AddCommands& add) {
   int exit_code = 0;
   CLI::App program("Data-parallel training that does not wait for stragglers.", "syncopate");
   program.set_version_flag("--version", "syncopate " SYNCOPATE_VERSION, "Print the version");
   program.require_subcommand(0, 1);
   program.footer("'syncopate COMMAND --help' explains each command.");
+  program.parse_complete_callback(check_variables);  // That is, before any command.
   add(program, exit_code);
   try {
     program.parse(count, arguments);
