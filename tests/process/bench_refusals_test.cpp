@@ -49,6 +49,15 @@ TEST(BenchRefusal, OfAVariableThatMakesNoSenseIsOneSentenceToo) {
   EXPECT_EQ(help.wait(), 0) << help.err();
 }
 
+TEST(BenchTimeout, IsOneSentenceOnWhatToDo) {
+  Program program({SYNCOPATE_CLI_PATH, "bench", "allreduce", "-n", "2", "--against", "none",
+                   "--bytes", "8", "--timeout", "0.001"});
+  EXPECT_EQ(program.wait(), 1);
+  EXPECT_TRUE(has(program.err(), "after 0.001 s, and was ended; give it more time (--timeout)"))
+      << program.err();
+  EXPECT_EQ(std::ranges::count(program.err(), '\n'), 1) << program.err();
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bench, BenchRefusal,
     ::testing::Values(

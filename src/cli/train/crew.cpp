@@ -17,6 +17,7 @@
 #include "cli/console/machine.h"
 #include "cli/console/program.h"
 #include "collective/world_state.h"
+#include "launch/launcher.h"
 #include "syncopate/error.h"
 
 namespace syncopate::cli {
@@ -24,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTimeoutCode = 124;
-constexpr int kSignalCode = 128;
 /// File systems of several machines may keep for some seconds that there is no such file.
 constexpr auto kUntilSeenEverywhere = std::chrono::seconds(10);
 constexpr auto kLookEvery = std::chrono::milliseconds(50);
@@ -197,7 +196,8 @@ train::Finished Crew::train_here(const std::string& shown, const train::Config& 
         {.resume = resume, .survive = options.survive, .label = options.label, .ready = began});
     train::Finished finished{.directory = shown, .result = ended.result};
     if (ended.signal != 0) {
-      finished.exit_code = ended.signal == SIGALRM ? kTimeoutCode : kSignalCode + ended.signal;
+      finished.exit_code =
+          ended.signal == SIGALRM ? launch::kTimeoutCode : launch::kSignalCode + ended.signal;
     } else if (!options.survive && !ended.result.dead.empty()) {
       finished.exit_code = kFailed;
     }
