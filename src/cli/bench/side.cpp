@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "cli/bench/rank.h"
+#include "cli/console/words.h"
 #include "launch/launcher.h"
 #include "syncopate/world.h"
 
@@ -82,7 +83,7 @@ Side our_side(int ranks, const std::string& command) {
 
 Side our_side_here(const fabric::Launcher& launcher) {
   Side side = {.name = "syncopate",
-               .note = fmt::format("{} ranks, started by {}", launcher.ranks,
+               .note = fmt::format("{}, started by {}", counted(launcher.ranks, "rank"),
                                    fabric::to_string(launcher.kind)),
                .command = {},
                .environment = {}};
