@@ -63,6 +63,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"NoBenchmark", {}, "allreduce, partial, group, tax, activation or idle"},
         Case{"UnknownBenchmark", {"speed"}, "not 'speed'"},
+        Case{"UnknownOptions",
+             {"allreduce", "--quickly", "--please"},
+             "--quickly --please. 'syncopate bench allreduce --help'"},
         Case{"RanksEachWithoutFabric", {"allreduce", "--ranks-each", "2"}, "--fabric"},
         Case{"OneMachine", {"activation", "--machines", "1"}, "--machines"},
         Case{"MachinesThatAreNoNumber", {"activation", "--machines", "2,few"}, "--machines"},

@@ -176,7 +176,7 @@ void add_plain_options(CLI::App& command, Typed& typed) {
       ->type_name("S");
   command.add_option("--warmup", typed.warmup, "Calls before the timed ones; 10 if not given")
       ->type_name("N");
-  command.add_flag("--no-touch,!--touch", typed.no_touch,
+  command.add_flag("--no-touch", typed.no_touch,
                    "Do not rewrite the values before each call (the default is to, untimed)");
   command.add_flag("--read", typed.read,
                    "Each rank also reads the whole result, within the timed part");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -68,9 +69,16 @@ std::string explanation(const CLI::App& program, const CLI::ParseError& error,
   if (found.empty() && !first.empty() && !first.starts_with('-')) {
     return fmt::format("there is no command '{}'. Use one of: {}.", first, commands_of(program));
   }
-  const std::string command = found.empty() ? "" : found.front()->get_name() + " ";
-  return fmt::format("{} 'syncopate {}--help' shows what is allowed.", sentence(error.what()),
-                     command);
+  std::string command;
+  for (auto below = found; !below.empty(); below = below.front()->get_subcommands()) {
+    command += below.front()->get_name() + " ";
+  }
+  // The parser has the order in which they were typed, and names them in the other.
+  const auto rest = program.remaining(/*recurse=*/true);
+  const std::string what = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError)
+                               ? fmt::format("there is no place for {}", fmt::join(rest, " "))
+                               : error.what();
+  return fmt::format("{} 'syncopate {}--help' shows what is allowed.", sentence(what), command);
 }
 
 /// A wrong value in a variable is refused as one of an option is: before anything starts.
