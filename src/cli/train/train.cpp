@@ -9,6 +9,7 @@
 
 #include "cli/console/arguments.h"
 #include "cli/console/program.h"
+#include "cli/console/words.h"
 #include "cli/train/commands.h"
 #include "cli/train/settings.h"
 #include "syncopate/error.h"
@@ -75,6 +76,18 @@ void explain_divergence(const train::Finished& finished, const train::Config& co
              "syncopate: the run diverged: by round {:.0f} its loss was no number any more. Try a "
              "--rate below {:g}\n",
              finished.result->rounds, config.rate);
+}
+
+/// How far the run had come, and what goes on otherwise than before.
+void report_resumption(const train::Position& before, const train::Config& config) {
+  fmt::print("goes on after round {:.0f}, {:.0f} samples and {:.1f} s\n", before.rounds,
+             before.samples, before.seconds);
+  if (before.ranks == config.ranks) return;
+  fmt::print(
+      "with {} instead of {}: the batch of all changes from {} samples to {}, the rate stays {}, "
+      "and so does the batch of a rank\n",
+      counted(config.ranks, "rank"), before.ranks, before.ranks * config.batch,
+      config.ranks * config.batch, config.rate);
 }
 
 /// A run that is resumed has its settings already: only when it ends and by how many may change.
@@ -144,10 +157,7 @@ void add_train(CLI::App& program, int& exit_code) {
     const train::Position before = crew.check(config, *resume);
     if (crew.speaks()) {
       fmt::print("{}\n", describe(config, crew));
-      if (*resume) {
-        fmt::print("goes on after round {:.0f}, {:.0f} samples and {:.1f} s\n", before.rounds,
-                   before.samples, before.seconds);
-      }
+      if (*resume) report_resumption(before, config);
       std::fflush(stdout);
     }
     const train::JobOptions options = read_job_options(*typed);
