@@ -19,6 +19,7 @@
 #include "collective/world_state.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"
+#include "train/checkpoint.h"
 
 namespace syncopate::cli {
 namespace {
@@ -63,6 +64,17 @@ void await_run(const fs::path& directory, const train::Config& config) {
                   "(--runs)");
     }
     std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
+/// Throws on what is being handled. To a lost machine there is one answer, however a rank came to
+/// know of it.
+[[noreturn]] void throw_with_advice(const std::string& if_machine_lost) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::machine_lost) throw;
+    throw Error(error.code(), error.what_happened(), if_machine_lost);
   }
 }
 
@@ -178,6 +190,12 @@ train::Finished Crew::resume(const fs::path& directory, const train::Config& con
   return train_here(directory.string(), config, options, true);
 }
 
+std::string Crew::go_on(const fs::path& directory) const {
+  return fmt::format("go on {}with: syncopate train --resume {}",
+                     launcher_ ? fmt::format("under {} ", to_string(launcher_->kind)) : "",
+                     directory.string());
+}
+
 train::Finished Crew::train_here(const std::string& shown, const train::Config& config,
                                  const train::JobOptions& options, bool resume) {
   if (!world_) return train::start_ranks(shown, config, options, resume);
@@ -208,7 +226,10 @@ train::Finished Crew::train_here(const std::string& shown, const train::Config& 
       is_broken = true;
       new World(*world_);  // Leaving it in good order could take until all others have left.
     }
-    throw;
+    throw_with_advice(train::has_checkpoint(directory)
+                          ? fmt::format("Its last checkpoint is whole: {} (fewer ranks will do)",
+                                        go_on(directory))
+                          : "Start the job again: there is no checkpoint to go on from");
   }
 }
 

@@ -44,6 +44,9 @@ class Crew {
   train::Finished resume(const std::filesystem::path& directory, const train::Config& config,
                          const train::JobOptions& options);
 
+  /// "go on under MPICH's mpirun with: syncopate train --resume …"
+  std::string go_on(const std::filesystem::path& directory) const;
+
   /// Whether a rank failed while the others trained. The process then has to end without any
   /// ceremony, because others may never come to it.
   static bool fell_apart();
