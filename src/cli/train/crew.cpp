@@ -2,16 +2,23 @@
 
 #include <fmt/format.h>
 #include <sys/time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <exception>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "board/host.h"
 #include "board/meeting.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
@@ -50,6 +57,18 @@ std::string text_of(const fs::path& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   return text.str();
+}
+
+/// The same for processes of one host that run on the same cores, and for no others.
+double name_of_cores() {
+  std::string text(HOST_NAME_MAX + 1, '\0');
+  ::gethostname(text.data(), text.size() - 1);
+  text += text_of("/proc/sys/kernel/random/boot_id");  // Hosts may all have one name.
+  for (const std::uint64_t word : board::make_thread_host()->cores().mask) {
+    text.append(" ").append(std::to_string(word));
+  }
+  constexpr int kMoreThanADoubleHolds = 12;
+  return double(std::hash<std::string>()(text) >> kMoreThanADoubleHolds);
 }
 
 /// What the first rank has just written there must be what this rank sees.
@@ -109,13 +128,38 @@ Crew::Crew() {
   std::signal(SIGUSR1, SIG_IGN);
   failures_.emplace(*world_, kFailures);
   world_->barrier();  // Its cores are known when everybody is there.
+  count_cores();
+}
+
+void Crew::count_cores() {
+  struct Machine {
+    double pool = 0;  ///< What tells its cores from those of others.
+    double ranks = 0;
+    double cores = 0;
+  };
+  constexpr std::size_t kNumbers = sizeof(Machine) / sizeof(double);
+  std::vector<Machine> machines(std::size_t(world_->size()));
+  Allreduce<double> gather(*world_, machines.size() * kNumbers);
+  std::fill_n(gather.slot(), gather.size(), 0.0);
   const board::Roster& roster = world_->shared_state()->roster();
-  Allreduce<float> machines(*world_, 2);
-  machines.slot()[0] = roster.rank() == 0 ? float(roster.cores()) : 0;
-  machines.slot()[1] = roster.oversubscribed() ? 1 : 0;
-  const auto rounds = machines.exchange();
-  cores_ = int(rounds.front().sum()[0]);
-  crowded_ = rounds.front().sum()[1] > 0;
+  if (roster.rank() == 0) {
+    const Machine mine{name_of_cores(), double(roster.ranks()), double(roster.cores())};
+    std::memcpy(gather.slot() + std::size_t(world_->rank()) * kNumbers, &mine, sizeof mine);
+  }
+  const auto rounds = gather.exchange();
+  std::memcpy(machines.data(), rounds.front().sum().data(), machines.size() * sizeof(Machine));
+  // Machines that are made of one host (SYNCOPATE_SPLIT) share its cores.
+  std::map<double, Machine> pools;
+  for (const Machine& machine : machines) {
+    if (machine.ranks == 0) continue;  // Only the first rank of each tells.
+    Machine& pool = pools[machine.pool];
+    pool.ranks += machine.ranks;
+    pool.cores = std::max(pool.cores, machine.cores);
+  }
+  for (const auto& [name, pool] : pools) {
+    cores_ += int(pool.cores);
+    crowded_ = crowded_ || pool.ranks > pool.cores;
+  }
 }
 
 bool Crew::fell_apart() { return is_broken; }
