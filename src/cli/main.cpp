@@ -48,7 +48,9 @@ bool is_elsewhere(std::string_view command) {
 
 void add_elsewhere(CLI::App& app, char** arguments) {
   for (const auto& [name, summary, program] : kElsewhere) {
-    app.add_subcommand(name, summary)->prefix_command()->callback([&program, arguments] {
+    auto* command = app.add_subcommand(name, summary)->prefix_command();
+    // At once: whatever else is to be checked, the other program checks.
+    command->immediate_callback()->callback([&program, arguments] {
       const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
       ::execv((folder / program.name).c_str(), arguments);
       throw Error(ErrorCode::environment, program.lack, program.remedy);

@@ -49,6 +49,7 @@ class WorldState {
 
   /// How many ranks the machine with the most of them has.
   int largest_machine() const;
+  int machines() const { return link_ == nullptr ? 1 : link_->place().machines(); }
   /// To the agent of this machine, if there are several.
   Liaison liaison();
   /// On all machines.

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -18,8 +17,6 @@
 namespace syncopate::fabric {
 namespace {
 
-enum class Mpi : std::uint8_t { open_mpi, mpich };
-
 const char* title(Mpi mpi) { return mpi == Mpi::open_mpi ? "Open MPI" : "MPICH"; }
 const char* short_name(Mpi mpi) { return mpi == Mpi::open_mpi ? "openmpi" : "mpich"; }
 const char* package(Mpi mpi) { return mpi == Mpi::open_mpi ? "libopenmpi-dev" : "libmpich-dev"; }
@@ -27,16 +24,6 @@ const char* launch_command(Mpi mpi) {
   return mpi == Mpi::open_mpi ? "mpirun.openmpi" : "mpirun.mpich";
 }
 std::string file_name(Mpi mpi) { return std::string("syncopate_") + short_name(mpi) + ".so"; }
-
-std::optional<Mpi> asked_for() {
-  const char* text = std::getenv(kFabricVariable);
-  if (text == nullptr || *text == '\0') return std::nullopt;
-  for (const Mpi mpi : {Mpi::open_mpi, Mpi::mpich}) {
-    if (std::string_view(text) == short_name(mpi)) return mpi;
-  }
-  throw Error(ErrorCode::environment, std::string(kFabricVariable) + " is \"" + text + "\"",
-              "Set it to openmpi, mpich or none, or unset it");
-}
 
 /// The MPI whose functions everything in this process would call.
 std::optional<Mpi> loaded() {
@@ -76,7 +63,7 @@ Mpi of_launcher(const Launcher& launcher) {
 }
 
 Mpi choose(const Launcher& launcher) {
-  const std::optional<Mpi> asked = asked_for(), here = loaded();
+  const std::optional<Mpi> asked = mpi_from_environment(), here = loaded();
   if (asked && here && *asked != *here) {
     throw Error(ErrorCode::environment,
                 std::string(kFabricVariable) + " is " + short_name(*asked) +
@@ -156,6 +143,17 @@ PluginFunction load(Mpi mpi, const std::filesystem::path& path) {
 
 }  // namespace
 
+std::optional<Mpi> mpi_from_environment() {
+  const char* text = std::getenv(kFabricVariable);
+  const std::string_view value = text == nullptr ? "" : text;
+  if (value.empty() || value == "none") return std::nullopt;
+  for (const Mpi mpi : {Mpi::open_mpi, Mpi::mpich}) {
+    if (value == short_name(mpi)) return mpi;
+  }
+  throw Error(ErrorCode::environment, std::string(kFabricVariable) + " is \"" + text + "\"",
+              "Set it to openmpi, mpich or none, or unset it");
+}
+
 Error as_error(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   const std::string text = exception.what();
@@ -168,7 +166,7 @@ Error as_error(const std::exception& exception) {
 }
 
 std::unique_ptr<Link> connect(const Launcher& launcher) {
-  const bool without_mpi = launcher.kind == Launcher::Kind::torchrun && !asked_for();
+  const bool without_mpi = launcher.kind == Launcher::Kind::torchrun && !mpi_from_environment();
   if (without_mpi && launcher.ranks_here == launcher.ranks) return make_local_link(launcher);
   const Mpi mpi = choose(launcher);
   const std::filesystem::path path = find(mpi);

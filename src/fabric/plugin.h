@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 
 #include "fabric/fabric.h"
 #include "fabric/launcher.h"
@@ -27,6 +28,10 @@ using PluginFunction = Link* (*)(int version, std::int64_t timeout);
 inline constexpr const char* kFabricVariable = "SYNCOPATE_FABRIC";
 /// A folder where plug-ins are looked for first.
 inline constexpr const char* kPluginsVariable = "SYNCOPATE_PLUGINS";
+
+enum class Mpi : std::uint8_t { open_mpi, mpich };
+/// The one that SYNCOPATE_FABRIC names, if any; throws Error if it makes no sense.
+std::optional<Mpi> mpi_from_environment();
 
 /// Takes part in the world that the launcher started: all of its ranks call this. The MPI is the
 /// one that SYNCOPATE_FABRIC names, or that the program itself has loaded, or the launcher's own.

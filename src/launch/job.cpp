@@ -20,8 +20,6 @@ constexpr auto kLeftoverPatience = std::chrono::milliseconds(500);
 // A killed process that is not gone by then hangs in the kernel, and waiting does not help.
 constexpr auto kKillPatience = std::chrono::seconds(10);
 
-constexpr int kTimeoutCode = 124;
-
 std::chrono::nanoseconds from_seconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(seconds));

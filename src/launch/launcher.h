@@ -13,6 +13,8 @@ inline constexpr int kMostRanks = 1024;
 inline constexpr double kMostSeconds = 1e9;
 /// An exit code above this is the number of a signal, as shells have it.
 inline constexpr int kSignalCode = 128;
+/// The exit code of a job that took longer than it may.
+inline constexpr int kTimeoutCode = 124;
 
 /// What becomes of the ranks' standard output and standard error.
 enum class Output {
@@ -26,7 +28,7 @@ struct LaunchOptions {
   std::vector<std::string> command;  ///< The program, looked up in PATH, and its arguments.
   /// For every rank, beside what this process has; other than the SYNCOPATE_ ones of the board.
   std::vector<std::pair<std::string, std::string>> environment;
-  std::optional<double> timeout_seconds;       ///< For the whole job; then it ends with code 124.
+  std::optional<double> timeout_seconds;       ///< For the whole job (kTimeoutCode).
   std::optional<double> wait_timeout_seconds;  ///< For each wait in the library, inside the ranks.
   double kill_after_seconds = 5;               ///< Between asking a rank to end and killing it.
   bool survive = false;                        ///< Go on with the others when a rank fails.
@@ -50,9 +52,9 @@ struct RankOutcome {
 
 struct LaunchResult {
   /// 0 when all went well. Otherwise by what came first: the code of the rank that failed, 128 +
-  /// signal when the launcher was told to end, 124 after the timeout, 126 or 127 when the command
-  /// cannot be executed or found, 141 when nobody reads `out` any more. With `survive`: 0 if any
-  /// rank ended with 0, else the code of the first that failed.
+  /// signal when the launcher was told to end, kTimeoutCode after the timeout, 126 or 127 when the
+  /// command cannot be executed or found, 141 when nobody reads `out` any more. With `survive`: 0
+  /// if any rank ended with 0, else the code of the first that failed.
   int exit_code = 0;
   std::vector<RankOutcome> ranks;
 };

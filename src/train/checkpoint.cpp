@@ -264,6 +264,7 @@ Position saved_position(const fs::path& run, const std::string& kind) {
       const auto& numbers = head.at("numbers");
       position.samples = numbers.at("samples");
       position.rounds = numbers.at("exchanges");
+      position.ranks = head.at("ranks");
       position.seconds = std::max(position.seconds, numbers.at("seconds").get<double>());
       const auto evaluations = head.at("evaluations").get<std::vector<Evaluation>>();
       if (!evaluations.empty()) position.judged = evaluations.back();

@@ -27,6 +27,7 @@ struct Position {
   double rounds = 0;
   double seconds = 0;
   std::optional<Evaluation> judged;  ///< The last evaluation.
+  int ranks = 0;                     ///< By how many ranks, where it was saved.
 };
 
 /// Whether this is where the run ends. `epoch`: samples in the training set.

@@ -40,11 +40,32 @@ TEST(BenchRefusal, OfAPeerThatIsAskedForAndNotThereIsOneSentenceToo) {
   EXPECT_TRUE(has(program.err(), "openmpi is not there")) << program.err();
 }
 
+TEST(BenchRefusal, OfAVariableThatMakesNoSenseIsOneSentenceToo) {
+  Program program({"env", "SYNCOPATE_TIMEOUT=soon", SYNCOPATE_CLI_PATH, "bench", "allreduce"});
+  EXPECT_EQ(program.wait(), kWrongUsage);
+  EXPECT_EQ(program.out(), "");
+  EXPECT_TRUE(has(program.err(), "SYNCOPATE_TIMEOUT is \"soon\"")) << program.err();
+  Program help({"env", "SYNCOPATE_TIMEOUT=soon", SYNCOPATE_CLI_PATH, "bench", "--help"});
+  EXPECT_EQ(help.wait(), 0) << help.err();
+}
+
+TEST(BenchTimeout, IsOneSentenceOnWhatToDo) {
+  Program program({SYNCOPATE_CLI_PATH, "bench", "allreduce", "-n", "2", "--against", "none",
+                   "--bytes", "8", "--timeout", "0.001"});
+  EXPECT_EQ(program.wait(), 1);
+  EXPECT_TRUE(has(program.err(), "after 0.001 s, and was ended; give it more time (--timeout)"))
+      << program.err();
+  EXPECT_EQ(std::ranges::count(program.err(), '\n'), 1) << program.err();
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bench, BenchRefusal,
     ::testing::Values(
         Case{"NoBenchmark", {}, "allreduce, partial, group, tax, activation or idle"},
         Case{"UnknownBenchmark", {"speed"}, "not 'speed'"},
+        Case{"UnknownOptions",
+             {"allreduce", "--quickly", "--please"},
+             "--quickly --please. 'syncopate bench allreduce --help'"},
         Case{"RanksEachWithoutFabric", {"allreduce", "--ranks-each", "2"}, "--fabric"},
         Case{"OneMachine", {"activation", "--machines", "1"}, "--machines"},
         Case{"MachinesThatAreNoNumber", {"activation", "--machines", "2,few"}, "--machines"},

@@ -56,6 +56,9 @@ class MachineLost : public UnderMpirun {
   }
 
   static constexpr int kRoundsToCheckpoint = 25;
+  static constexpr const char* kAdvice =
+      ". Its last checkpoint is whole: go on under Open MPI's mpirun with: syncopate train "
+      "--resume ";
 };
 
 std::vector<Mpi> open_mpi() {
@@ -77,7 +80,7 @@ TEST_P(MachineLost, EveryRankNamesItAndTheRunGoesOnWithFewerRanks) {
     EXPECT_EQ(said.find(who, at + 1), std::string::npos) << "one sentence is enough: " << said;
     const std::string sentence = said.substr(at, said.find('\n', at) - at);
     EXPECT_TRUE(has(sentence, "#2 (ranks 1 and 2) has not answered")) << sentence;
-    EXPECT_TRUE(has(sentence, "training can go on from its last checkpoint")) << sentence;
+    EXPECT_TRUE(has(sentence, kAdvice)) << sentence;
   }
 
   const int last = rounds().second;
@@ -94,6 +97,20 @@ TEST_P(MachineLost, EveryRankNamesItAndTheRunGoesOnWithFewerRanks) {
   EXPECT_EQ(result.at("samples"), (first - 1) * 4 * 4 + (last + 6 - first) * 2 * 4);
   EXPECT_EQ(saved_weights(latest_, 0), saved_weights(latest_, 1));
   EXPECT_FALSE(fs::exists(latest_ / "checkpoint" / "rank-2.safetensors"));
+}
+
+TEST_P(MachineLost, WithItsFirstRankHasTheSameAdviceOfEveryRank) {
+  const std::string said = train_and_kill({"1"}, {"--enable-recovery"});
+  std::set<std::string> advice;
+  for (const int rank : {0, 2, 3}) {
+    const auto at = said.find("syncopate: rank " + std::to_string(rank) + ": ");
+    ASSERT_NE(at, std::string::npos) << said;
+    const auto end = said.find('\n', at);
+    const auto begin = said.find(kAdvice, at);
+    ASSERT_LT(begin, end) << said;
+    advice.insert(said.substr(begin, end - begin));
+  }
+  EXPECT_EQ(advice.size(), 1U) << said;
 }
 
 /// As most people call it, mpirun ends the others itself and says why.

@@ -1,6 +1,7 @@
 // `mpirun -n 4 syncopate train …`: one run of the ranks that mpirun started, on one machine that is
 // split into several (SYNCOPATE_SPLIT), as if syncopate had started them itself.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -122,16 +123,48 @@ TEST_P(UnderMpirun, ControlCLeavesACheckpointToGoOnFrom) {
 
 TEST_P(UnderMpirun, RefusesWithCode2OnAllRanks) {
   const fs::path runs = folder_.path() / "runs";
-  const std::pair<Strings, std::string> wrong[] = {
-      {{"-n", "3"}, "rank 0: -n is 3, and "},
-      {{"-s", "fastest"}, "rank 0: there is no strategy 'fastest'"},
-      {{"--no-such-option"}, "rank 1: "}};
-  for (const auto& [options, words] : wrong) {
-    const Ended ended = run(with(2, "1", training(runs, options)));
+  struct {
+    const char* split;
+    Strings options;
+    std::string words;
+  } const wrong[] = {{"1", {"-n", "3"}, "rank 0: -n is 3, and "},
+                     {"1", {"-s", "fastest"}, "rank 0: there is no strategy 'fastest'"},
+                     {"1", {"--no-such-option"}, "rank 1: "},
+                     {"few", {}, "rank 1: SYNCOPATE_SPLIT is \"few\""}};
+  for (const auto& [split, options, words] : wrong) {
+    const Ended ended = run(with(2, split, training(runs, options)));
     EXPECT_EQ(ended.code, 2) << words;
     EXPECT_TRUE(has(ended.err, "syncopate: " + words)) << ended.err;
     EXPECT_FALSE(fs::exists(runs));
   }
+}
+
+/// While it lives, this process and those it starts have one core.
+class OneCore {
+ public:
+  OneCore() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    int core = 0;
+    while (!CPU_ISSET(core, &before_)) ++core;
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~OneCore() { sched_setaffinity(0, sizeof before_, &before_); }
+  OneCore(const OneCore&) = delete;
+  OneCore& operator=(const OneCore&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
+TEST_P(UnderMpirun, HasAPaceWhereMachinesMadeOfOneHostShareItsCore) {
+  const OneCore only;
+  const Ended ended = run(with(2, "1", training(folder_.path(), {"--until", "rounds:3"})));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_GT(json_of(latest_ / "config.json").at("pace_ms"), 0);
+  EXPECT_TRUE(has(ended.out, "2 ranks on 1 core take")) << ended.out;
 }
 
 /// A rank that does not see what is at `place`, as on a machine of its own.

@@ -159,12 +159,18 @@ TEST(TrainProgram, GoesOnWithFewerAndWithMoreRanksAndLosesNothing) {
   const fs::path latest = folder.path() / "latest";
   double samples = json_of(latest / "result.json").at("samples");
   int rounds = 20;
+  const std::map<int, std::string> said = {
+      {2,
+       "with 2 ranks instead of 3: the batch of all changes from 12 samples to 8, the rate stays"},
+      {5,
+       "with 5 ranks instead of 2: the batch of all changes from 8 samples to 20, the rate stays"}};
   for (const int ranks : {2, 5}) {
     rounds += 20;
     fs::remove(latest / "metrics.jsonl");
     const Ended ended = run(command("train", {"--resume", latest, "-n", std::to_string(ranks),
                                               "--until", "rounds:" + std::to_string(rounds)}));
     ASSERT_EQ(ended.code, 0) << ended.err;
+    EXPECT_TRUE(has(ended.out, said.at(ranks))) << ended.out;
     EXPECT_EQ(json_of(latest / "config.json").at("ranks"), ranks);
     const auto result = json_of(latest / "result.json");
     EXPECT_GE(result.at("rounds"), rounds);
@@ -236,6 +242,7 @@ TEST(TrainProgram, ResumedItHasEveryEvaluationAndEveryRoundOnce) {
   const Ended ended = run(command("train", {"--resume", latest, "--until", "rounds:30"}));
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_TRUE(has(ended.out, "goes on after round 20")) << ended.out;
+  EXPECT_FALSE(has(ended.out, "the batch of all changes")) << ended.out;
   const auto after = json_of(latest / "result.json").at("evaluations");
   ASSERT_GT(after.size(), before.size());
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]) << i;

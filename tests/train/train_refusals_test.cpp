@@ -54,6 +54,9 @@ INSTANTIATE_TEST_SUITE_P(
              "--momentum is of sgd, and adamw has its own kind"},
         Case{"OptionWithoutValue", {"--resume"}, "'syncopate train --help'"},
         Case{"UnknownOption", {"--quickly"}, "'syncopate train --help'"},
+        Case{"UnknownOptions",
+             {"--quickly", "7", "--please"},
+             "there is no place for --quickly 7 --please. 'syncopate train --help'"},
         Case{"Device", {"--device", "tpu"}, "there is no device 'tpu'"},
         Case{"Imbalance", {"--imbalance", "often"}, "shift:"},
         Case{"ImbalanceRank", {"--imbalance", "persistent:5*8"}, "5"},
@@ -70,6 +73,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Schedule", {"--schedule", "cosine", "--until", "seconds:1"}, "how long the run is"},
         Case{"Data", {"-w", "mnist", "--data", "/nowhere"}, "make data"}),
     [](const auto& one) { return one.param.name; });
+
+TEST(Refusal, AVariableThatMakesNoSense) {
+  const TemporaryFolder folder;
+  const fs::path runs = folder.path() / "runs";
+  for (const std::string variable : {"SYNCOPATE_TIMEOUT=soon", "SYNCOPATE_SPLIT=2,",
+                                     "SYNCOPATE_DOORBELL=loud", "SYNCOPATE_FABRIC=smoke"}) {
+    Strings words{"env", variable};
+    for (const auto& word : training(runs, {"-n", "2"})) words.push_back(word);
+    const auto equals = variable.find('=');
+    expect_one_sentence(run(words), variable.substr(0, equals) + " is \"" +
+                                        variable.substr(equals + 1) + "\". Set it to ");
+  }
+  EXPECT_FALSE(fs::exists(runs));
+}
 
 TEST(Refusal, CudaWhereThereIsNone) {
   if (has_cuda()) GTEST_SKIP() << "there is a CUDA device";

@@ -10,6 +10,7 @@
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/table.h"
+#include "cli/console/words.h"
 #include "launch/launcher.h"
 
 namespace syncopate::cli::bench {
@@ -35,8 +36,6 @@ Defaults activation_defaults(const std::string& fabric) {
           .iterations = kActivations,
           .fabric = kFabric};
 }
-
-int machines_of(const Request& request) { return request.ranks / request.ranks_each; }
 
 /// In the order of ours.
 constexpr std::array kOthers = {peers::Others::wait, peers::Others::away, peers::Others::compute};
@@ -67,7 +66,7 @@ nlohmann::ordered_json activation_json(const Request& request, const Setting& se
       {"trigger", row.trigger},
       {"others", at < kOthers.size() ? kOthers[at] : peers::Others::wait},
       {"fabric", request.fabric},
-      {"machines", machines_of(request)},
+      {"machines", request.machines()},
       {"ranks", request.ranks},
       {"bytes", row.bytes},
       {"median_us", row.figure("median_us")},
@@ -101,7 +100,7 @@ void explain_sides(const Request& request, const Request* before) {
   const auto explain = [&](const Side& side, const Side* same) {
     if (same != nullptr && side.note == same->note) return;
     fmt::print("# {}{}: {}\n", side.name,
-               same == nullptr ? "" : fmt::format(" on {} machines", machines_of(request)),
+               same == nullptr ? "" : fmt::format(" on {} machines", request.machines()),
                side.note);
   };
   explain(request.ours, before == nullptr ? nullptr : &before->ours);
@@ -116,12 +115,12 @@ void explain_activation(const std::vector<Request>& requests, const Setting& set
       "# activation: one rank, each in turn, deposits {} bytes; the time is from there until the\n"
       "# last rank has the round. The others wait for it, or are away and nobody waits on their\n"
       "# machines; with MPI they wait in MPI_Allreduce. Or they compute: until the round is on,\n"
-      "# with the last machine's part taken, and until the rank that arrived has it there. "
-      "Medians\n"
-      "# over {} arrivals, then over {} {}.\n"
+      "# with the last machine's part taken, and until the rank that arrived has it there. Medians "
+      "over\n"
+      "# {} arrivals, then over {}.\n"
       "# machine: {}\n",
-      common.work.bytes.front(), common.work.iterations, common.repetitions,
-      common.repetitions == 1 ? "repetition" : "repetitions", setting.machine);
+      common.work.bytes.front(), common.work.iterations, counted(common.repetitions, "repetition"),
+      setting.machine);
   const Request* before = nullptr;
   for (const Request& request : requests) {
     explain_sides(request, before);
@@ -134,7 +133,7 @@ void explain_activation(const std::vector<Request>& requests, const Setting& set
 }
 
 std::vector<std::string> activation_cells(const Request& request, const Comparison& comparison) {
-  std::vector<std::string> cells = {std::to_string(machines_of(request))};
+  std::vector<std::string> cells = {std::to_string(request.machines())};
   const auto add = [&](const Measured* row, const std::string& what = "") {
     for (const char* figure : {"median_us", "p99_us"}) {
       cells.push_back(row == nullptr ? "failed" : format_number(row->figure(what + figure)));

@@ -58,7 +58,7 @@ int run_idle(const Request& request) {
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     const Measured& row = comparison.rows[i];
     const std::string fabric = i == 0 ? "none" : request.fabric;
-    const int boards = i == 0 ? 1 : (request.ranks + request.ranks_each - 1) / request.ranks_each;
+    const int boards = i == 0 ? 1 : request.machines();
     fmt::print("{}\n", table.row({fabric, std::to_string(boards),
                                   fmt::format("{:.2f} %", row.figure("core_percent_mean")),
                                   fmt::format("{:.2f} %", row.figure("core_percent_most")),

@@ -13,6 +13,7 @@
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
+#include "cli/console/words.h"
 #include "fabric/plugin.h"
 
 namespace syncopate::cli::bench {
@@ -150,8 +151,8 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
   const auto started = fabric == "openmpi" ? started_by_openmpi(ranks) : started_by_mpich(ranks);
   if (!started) throw UsageError(fmt::format("--fabric {0}: there is no mpirun.{0}", fabric));
   Side side = our_side(1, command);
-  side.note = fmt::format("boards of {} rank{}, {} between them", ranks_each,
-                          ranks_each == 1 ? "" : "s", started->note);
+  side.note =
+      fmt::format("boards of {}, {} between them", counted(ranks_each, "rank"), started->note);
   // What this program's own launcher sets for mpirun is not meant for the ranks, and the option
   // says which MPI.
   std::vector<std::string> whole = {"env"};

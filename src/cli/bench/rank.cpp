@@ -8,6 +8,7 @@
 #include "cli/bench/idle.h"
 #include "cli/bench/ours.h"
 #include "cli/bench/tax.h"
+#include "collective/world_state.h"
 
 namespace syncopate::cli::bench {
 
@@ -37,7 +38,10 @@ bool runs_anywhere(const std::string& operation) {
 
 std::vector<nlohmann::json> measure_here(const World& world, const peers::Workload& work) {
   std::vector<nlohmann::json> rows;
-  run_collective(world, work, [&](const nlohmann::json& row) { rows.push_back(row); });
+  run_collective(world, work, [&](nlohmann::json row) {
+    row["machines"] = world.shared_state()->machines();
+    rows.push_back(std::move(row));
+  });
   return rows;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/bench/sizes.h"
 #include "cli/console/machine.h"
 #include "cli/console/table.h"
+#include "cli/console/words.h"
 
 namespace syncopate::cli::bench {
 
@@ -37,6 +38,9 @@ double copy_limit_share(const Request& request, const Setting& setting, const Me
   const double limit_us = double(moved) / (setting.copy_bandwidth * 1e9) * 1e6;
   return limit_us / row.figure("median_us");
 }
+
+/// That ranks which a launcher has started are on; 0 of others, which do not tell.
+int machines_of(const Measured& row) { return int(row.figure("machines")); }
 
 double algorithm_bandwidth(const Measured& row) {
   return double(row.bytes) / (row.figure("median_us") * 1e-6) * 1e-9;
@@ -159,6 +163,8 @@ nlohmann::ordered_json to_json(const Request& request, const Setting& setting,
                                  {"median_us", row.figure("median_us")},
                                  {"p99_us", row.figure("p99_us")},
                                  {"mean_us", row.figure("mean_us")}};
+  name_fabric(request, json);
+  if (const int machines = machines_of(row); machines > 0) json["machines"] = machines;
   if (request.work.skew != Skew::chronic) json["algbw_GBps"] = algorithm_bandwidth(row);
   json["contributors_mean"] = row.figure("contributors_mean");
   if (!request.peers.found.empty()) {
@@ -223,17 +229,22 @@ void JsonFile::write(const nlohmann::ordered_json& row) {
   if (!file_) throw std::runtime_error("cannot write to " + name_);
 }
 
+void name_fabric(const Request& request, nlohmann::ordered_json& row) {
+  if (request.fabric.empty()) return;
+  row["fabric"] = request.fabric;
+  row["machines"] = request.machines();
+}
+
 void print_introduction(const Request& request, const Setting& setting) {
-  fmt::print("# {}: {} ranks, float32, {}\n", request.work.operation, request.ranks,
+  fmt::print("# {}: {}, float32, {}\n", request.work.operation, counted(request.ranks, "rank"),
              request.work.operation == "group" ? "mean of weights" : "sum");
   fmt::print("# {}\n", skew_in_words(request));
   if (request.work.operation == "group") {
     fmt::print("# groups of {}; all together every {} steps (0: never)\n", request.work.group_size,
                request.work.synchronise_every);
   }
-  fmt::print(
-      "# time of a call: mean over the ranks; then over the calls; then the median of {} {}\n",
-      request.repetitions, request.repetitions == 1 ? "repetition" : "repetitions");
+  fmt::print("# time of a call: mean over the ranks; then over the calls; then the median of {}\n",
+             counted(request.repetitions, "repetition"));
   fmt::print("# machine: {}\n", setting.machine);
   if (setting.copy_bandwidth > 0) {
     fmt::print("# memory copy: {:.1f} GB/s read and written, all cores at once\n",
@@ -249,6 +260,9 @@ void print_introduction(const Request& request, const Setting& setting) {
 
 void report(const Request& request, const Setting& setting, const Comparison& comparison,
             JsonFile* file) {
+  if (const int machines = machines_of(comparison.rows.front()); machines > 1) {
+    fmt::print("# {}: on {}\n", request.ours.name, counted(machines, "machine"));
+  }
   print_table(request, setting, comparison);
   if (file == nullptr) return;
   for (const Measured& row : comparison.rows) {

@@ -30,6 +30,9 @@ class JsonFile {
   std::ofstream file_;
 };
 
+/// What is between the machines that bench makes of this host, and how many there are.
+void name_fabric(const Request& request, nlohmann::ordered_json& row);
+
 /// Lines that begin with "#": what is measured, on what, and how the peers are run.
 void print_introduction(const Request& request, const Setting& setting);
 

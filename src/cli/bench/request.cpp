@@ -6,6 +6,7 @@
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/program.h"
+#include "cli/console/words.h"
 #include "collective/options.h"
 #include "fabric/launcher.h"
 #include "launch/launcher.h"
@@ -109,17 +110,19 @@ Request checked_under_launcher(const Typed& typed, const Defaults& defaults, Req
     refuse_under_launcher("syncopate bench " + defaults.operation,
                           "start it once, with --fabric to use MPI");
   }
-  const std::string started =
-      fmt::format("{} has started {} ranks", fabric::to_string(launcher.kind), launcher.ranks);
-  if (!typed.fabric.empty() || !typed.ranks_each.empty()) {
+  const auto refuse = [&](const std::string& what, const std::string& options) {
     throw UsageError(fmt::format(
-        "--fabric and --ranks-each are for ranks that bench starts itself; {}", started));
+        "{}, and {} has started {}; leave {} out, or start bench once, without a launcher", what,
+        fabric::to_string(launcher.kind), counted(launcher.ranks, "rank"), options));
+  };
+  if (!typed.fabric.empty() || !typed.ranks_each.empty()) {
+    refuse("--fabric and --ranks-each are for ranks that bench starts itself", "them");
   }
   if (!typed.against.empty() && typed.against != "none") {
-    throw UsageError(fmt::format("--against is for ranks that bench starts itself; {}", started));
+    refuse("--against is for ranks that bench starts itself", "it");
   }
   if (!typed.ranks.empty() && request.ranks != launcher.ranks) {
-    throw UsageError(fmt::format("--ranks is {}, but {}", request.ranks, started));
+    refuse(fmt::format("--ranks is {}", request.ranks), "--ranks");
   }
   request.ours = our_side_here(launcher);
   request.speaks = launcher.rank == 0;
@@ -173,7 +176,7 @@ void add_plain_options(CLI::App& command, Typed& typed) {
       ->type_name("S");
   command.add_option("--warmup", typed.warmup, "Calls before the timed ones; 10 if not given")
       ->type_name("N");
-  command.add_flag("--no-touch,!--touch", typed.no_touch,
+  command.add_flag("--no-touch", typed.no_touch,
                    "Do not rewrite the values before each call (the default is to, untimed)");
   command.add_flag("--read", typed.read,
                    "Each rank also reads the whole result, within the timed part");

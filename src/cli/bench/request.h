@@ -44,6 +44,9 @@ struct Request {
   int ranks_each = 1;  ///< With a fabric.
   std::string json_file;
   bool speaks = true;  ///< Of ranks that a launcher has started, the first shows the results.
+
+  /// That bench makes of this host.
+  int machines() const { return fabric.empty() ? 1 : (ranks + ranks_each - 1) / ranks_each; }
 };
 
 /// What is between boards, and how many ranks each has.

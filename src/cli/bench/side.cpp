@@ -1,25 +1,24 @@
 #include "cli/bench/side.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <memory>
 #include <optional>
 #include <sstream>
 
 #include "cli/bench/rank.h"
+#include "cli/console/words.h"
 #include "launch/launcher.h"
 #include "syncopate/world.h"
 
 namespace syncopate::cli::bench {
 
 namespace {
-
-constexpr int kSignalBase = 128;
 
 /// What a side writes to stderr. Shown only if it fails.
 class Complaints {
@@ -33,16 +32,24 @@ class Complaints {
 
   int descriptor() const { return descriptor_; }
 
+  /// What is to be read after the news that it failed.
+  std::string quoted() const {
+    const std::string text = end();
+    return text.empty() ? ", without a word" : ", and said\n" + text;
+  }
+
+ private:
   std::string end() const {
     constexpr off_t kEnough = 2000;
     const off_t size = lseek(descriptor_, 0, SEEK_END);
     std::string text(std::size_t(std::min(size, kEnough)), '\0');
     const ssize_t count = pread(descriptor_, text.data(), text.size(), size - off_t(text.size()));
     text.resize(std::size_t(std::max<ssize_t>(count, 0)));
+    // The sentence that quotes it has an end of its own.
+    while (text.ends_with('\n')) text.pop_back();
     return text;
   }
 
- private:
   int descriptor_;
 };
 
@@ -60,8 +67,8 @@ std::vector<nlohmann::json> parse_lines(const Side& side, const std::string& out
 }
 
 bool user_ended_it(int exit_code) {
-  return exit_code == kSignalBase + SIGINT || exit_code == kSignalBase + SIGTERM ||
-         exit_code == kSignalBase + SIGHUP || exit_code == kSignalBase + SIGQUIT;
+  return std::ranges::any_of(std::array{SIGINT, SIGTERM, SIGHUP, SIGQUIT},
+                             [=](int signal) { return exit_code == launch::kSignalCode + signal; });
 }
 
 }  // namespace
@@ -76,7 +83,7 @@ Side our_side(int ranks, const std::string& command) {
 
 Side our_side_here(const fabric::Launcher& launcher) {
   Side side = {.name = "syncopate",
-               .note = fmt::format("{} ranks, started by {}", launcher.ranks,
+               .note = fmt::format("{}, started by {}", counted(launcher.ranks, "rank"),
                                    fabric::to_string(launcher.kind)),
                .command = {},
                .environment = {}};
@@ -102,10 +109,15 @@ std::vector<nlohmann::json> run_side(const Side& side, const nlohmann::json& wor
   options.err = complaints.descriptor();
   const launch::LaunchResult result = launch::launch(options);
   if (user_ended_it(result.exit_code)) throw Interrupted{result.exit_code};
+  if (result.exit_code == launch::kTimeoutCode) {
+    throw std::runtime_error(
+        fmt::format("{} had not measured everything after {:g} s, and was ended; give it more time "
+                    "(--timeout) or less to do",
+                    side.name, timeout_seconds));
+  }
   if (result.exit_code != 0) {
-    throw std::runtime_error(fmt::format(
-        "{} failed with exit code {}, and said\n{}It was started as: {} '{}'", side.name,
-        result.exit_code, complaints.end(), fmt::join(side.command, " "), work.dump()));
+    throw std::runtime_error(fmt::format("{} failed with exit code {}{}", side.name,
+                                         result.exit_code, complaints.quoted()));
   }
   return parse_lines(side, result.ranks.at(0).output);
 }

@@ -20,6 +20,7 @@ nlohmann::ordered_json to_json(const Request& request, const Setting& setting,
                                const nlohmann::json& figures) {
   nlohmann::ordered_json json = {
       {"peer", "syncopate"}, {"operation", "tax"}, {"trigger", "first"}, {"ranks", request.ranks}};
+  name_fabric(request, json);
   for (const auto& [name, value] : figures.items()) json[name] = value;
   json["repetitions"] = request.repetitions;
   json["machine"] = setting.machine;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "board/host.h"
+#include "cli/console/words.h"
 
 namespace syncopate::cli {
 
@@ -40,8 +41,8 @@ std::string machine_description() {
       double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) / double(1 << 30);
   utsname system{};
   uname(&system);
-  return fmt::format("{}, {} cores, {:.0f} GiB, {} {}", processor, usable_cores(), gibibytes,
-                     system.sysname, system.release);
+  return fmt::format("{}, {}, {:.0f} GiB, {} {}", processor, counted(usable_cores(), "core"),
+                     gibibytes, system.sysname, system.release);
 }
 
 double copy_bandwidth(int threads) {

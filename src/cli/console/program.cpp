@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,7 +12,10 @@
 
 #include "board/meeting.h"
 #include "cli/console/arguments.h"
+#include "fabric/doorbell.h"
 #include "fabric/launcher.h"
+#include "fabric/plugin.h"
+#include "fabric/split.h"
 #include "syncopate/error.h"
 
 namespace syncopate::cli {
@@ -65,9 +69,30 @@ std::string explanation(const CLI::App& program, const CLI::ParseError& error,
   if (found.empty() && !first.empty() && !first.starts_with('-')) {
     return fmt::format("there is no command '{}'. Use one of: {}.", first, commands_of(program));
   }
-  const std::string command = found.empty() ? "" : found.front()->get_name() + " ";
-  return fmt::format("{} 'syncopate {}--help' shows what is allowed.", sentence(error.what()),
-                     command);
+  std::string command;
+  for (auto below = found; !below.empty(); below = below.front()->get_subcommands()) {
+    command += below.front()->get_name() + " ";
+  }
+  // The parser has the order in which they were typed, and names them in the other.
+  const auto rest = program.remaining(/*recurse=*/true);
+  const std::string what = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError)
+                               ? fmt::format("there is no place for {}", fmt::join(rest, " "))
+                               : error.what();
+  return fmt::format("{} 'syncopate {}--help' shows what is allowed.", sentence(what), command);
+}
+
+/// A wrong value in a variable is refused as one of an option is: before anything starts.
+void check_variables() {
+  try {
+    board::timeout_from_environment();
+    fabric::mpi_from_environment();
+    fabric::doorbells_wanted();
+    const char* split = std::getenv(fabric::kSplitVariable);
+    fabric::parse_split(split == nullptr ? "" : split);
+  } catch (const std::exception& exception) {
+    const Error wrong = fabric::as_error(exception);
+    throw Error(ErrorCode::invalid_argument, wrong.what_happened(), wrong.what_to_do());
+  }
 }
 
 int parse(int count, char** arguments, const AddCommands& add) {
@@ -76,6 +101,7 @@ int parse(int count, char** arguments, const AddCommands& add) {
   program.set_version_flag("--version", "syncopate " SYNCOPATE_VERSION, "Print the version");
   program.require_subcommand(0, 1);
   program.footer("'syncopate COMMAND --help' explains each command.");
+  program.parse_complete_callback(check_variables);  // That is, before any command.
   add(program, exit_code);
   try {
     program.parse(count, arguments);

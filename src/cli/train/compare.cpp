@@ -11,6 +11,7 @@
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/program.h"
+#include "cli/console/words.h"
 #include "cli/train/commands.h"
 #include "cli/train/comparison.h"
 #include "cli/train/settings.h"
@@ -77,8 +78,8 @@ int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) 
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
   if (crew.speaks()) {
-    fmt::print("{}\n{}; {} {} of each strategy\n", describe(first, crew), machine_description(),
-               wanted.repeat, wanted.repeat == 1 ? "run" : "runs");
+    fmt::print("{}\n{}; {} of each strategy\n", describe(first, crew), machine_description(),
+               counted(wanted.repeat, "run"));
     std::fflush(stdout);
   }
   std::vector<std::pair<std::string, std::vector<train::Result>>> runs;

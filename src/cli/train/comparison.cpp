@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cli/console/table.h"
+#include "cli/console/words.h"
 #include "syncopate/strategy.h"
 
 namespace syncopate::cli {
@@ -210,8 +211,8 @@ std::string conclusion(const Comparison& comparison, bool regression) {
   for (const Row& row : comparison.rows) {
     if (row.diverged == 0) continue;
     sentences.push_back(fmt::format(
-        "{} diverged in {} of {} {}: its loss was no number any more. A smaller --rate may help.",
-        row.strategy, row.diverged, row.runs.size(), row.runs.size() == 1 ? "run" : "runs"));
+        "{} diverged in {} of {}: its loss was no number any more. A smaller --rate may help.",
+        row.strategy, row.diverged, counted(row.runs.size(), "run")));
   }
   return fmt::format("{}", fmt::join(sentences, " "));
 }

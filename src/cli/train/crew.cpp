@@ -2,30 +2,37 @@
 
 #include <fmt/format.h>
 #include <sys/time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <exception>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "board/host.h"
 #include "board/meeting.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/program.h"
 #include "collective/world_state.h"
+#include "launch/launcher.h"
 #include "syncopate/error.h"
+#include "train/checkpoint.h"
 
 namespace syncopate::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTimeoutCode = 124;
-constexpr int kSignalCode = 128;
 /// File systems of several machines may keep for some seconds that there is no such file.
 constexpr auto kUntilSeenEverywhere = std::chrono::seconds(10);
 constexpr auto kLookEvery = std::chrono::milliseconds(50);
@@ -52,6 +59,18 @@ std::string text_of(const fs::path& file) {
   return text.str();
 }
 
+/// The same for processes of one host that run on the same cores, and for no others.
+double name_of_cores() {
+  std::string text(HOST_NAME_MAX + 1, '\0');
+  ::gethostname(text.data(), text.size() - 1);
+  text += text_of("/proc/sys/kernel/random/boot_id");  // Hosts may all have one name.
+  for (const std::uint64_t word : board::make_thread_host()->cores().mask) {
+    text.append(" ").append(std::to_string(word));
+  }
+  constexpr int kMoreThanADoubleHolds = 12;
+  return double(std::hash<std::string>()(text) >> kMoreThanADoubleHolds);
+}
+
 /// What the first rank has just written there must be what this rank sees.
 void await_run(const fs::path& directory, const train::Config& config) {
   const auto deadline = std::chrono::steady_clock::now() + kUntilSeenEverywhere;
@@ -64,6 +83,17 @@ void await_run(const fs::path& directory, const train::Config& config) {
                   "(--runs)");
     }
     std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
+/// Throws on what is being handled. To a lost machine there is one answer, however a rank came to
+/// know of it.
+[[noreturn]] void throw_with_advice(const std::string& if_machine_lost) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::machine_lost) throw;
+    throw Error(error.code(), error.what_happened(), if_machine_lost);
   }
 }
 
@@ -98,13 +128,38 @@ Crew::Crew() {
   std::signal(SIGUSR1, SIG_IGN);
   failures_.emplace(*world_, kFailures);
   world_->barrier();  // Its cores are known when everybody is there.
+  count_cores();
+}
+
+void Crew::count_cores() {
+  struct Machine {
+    double pool = 0;  ///< What tells its cores from those of others.
+    double ranks = 0;
+    double cores = 0;
+  };
+  constexpr std::size_t kNumbers = sizeof(Machine) / sizeof(double);
+  std::vector<Machine> machines(std::size_t(world_->size()));
+  Allreduce<double> gather(*world_, machines.size() * kNumbers);
+  std::fill_n(gather.slot(), gather.size(), 0.0);
   const board::Roster& roster = world_->shared_state()->roster();
-  Allreduce<float> machines(*world_, 2);
-  machines.slot()[0] = roster.rank() == 0 ? float(roster.cores()) : 0;
-  machines.slot()[1] = roster.oversubscribed() ? 1 : 0;
-  const auto rounds = machines.exchange();
-  cores_ = int(rounds.front().sum()[0]);
-  crowded_ = rounds.front().sum()[1] > 0;
+  if (roster.rank() == 0) {
+    const Machine mine{name_of_cores(), double(roster.ranks()), double(roster.cores())};
+    std::memcpy(gather.slot() + std::size_t(world_->rank()) * kNumbers, &mine, sizeof mine);
+  }
+  const auto rounds = gather.exchange();
+  std::memcpy(machines.data(), rounds.front().sum().data(), machines.size() * sizeof(Machine));
+  // Machines that are made of one host (SYNCOPATE_SPLIT) share its cores.
+  std::map<double, Machine> pools;
+  for (const Machine& machine : machines) {
+    if (machine.ranks == 0) continue;  // Only the first rank of each tells.
+    Machine& pool = pools[machine.pool];
+    pool.ranks += machine.ranks;
+    pool.cores = std::max(pool.cores, machine.cores);
+  }
+  for (const auto& [name, pool] : pools) {
+    cores_ += int(pool.cores);
+    crowded_ = crowded_ || pool.ranks > pool.cores;
+  }
 }
 
 bool Crew::fell_apart() { return is_broken; }
@@ -179,6 +234,12 @@ train::Finished Crew::resume(const fs::path& directory, const train::Config& con
   return train_here(directory.string(), config, options, true);
 }
 
+std::string Crew::go_on(const fs::path& directory) const {
+  return fmt::format("go on {}with: syncopate train --resume {}",
+                     launcher_ ? fmt::format("under {} ", to_string(launcher_->kind)) : "",
+                     directory.string());
+}
+
 train::Finished Crew::train_here(const std::string& shown, const train::Config& config,
                                  const train::JobOptions& options, bool resume) {
   if (!world_) return train::start_ranks(shown, config, options, resume);
@@ -197,7 +258,8 @@ train::Finished Crew::train_here(const std::string& shown, const train::Config& 
         {.resume = resume, .survive = options.survive, .label = options.label, .ready = began});
     train::Finished finished{.directory = shown, .result = ended.result};
     if (ended.signal != 0) {
-      finished.exit_code = ended.signal == SIGALRM ? kTimeoutCode : kSignalCode + ended.signal;
+      finished.exit_code =
+          ended.signal == SIGALRM ? launch::kTimeoutCode : launch::kSignalCode + ended.signal;
     } else if (!options.survive && !ended.result.dead.empty()) {
       finished.exit_code = kFailed;
     }
@@ -208,7 +270,10 @@ train::Finished Crew::train_here(const std::string& shown, const train::Config& 
       is_broken = true;
       new World(*world_);  // Leaving it in good order could take until all others have left.
     }
-    throw;
+    throw_with_advice(train::has_checkpoint(directory)
+                          ? fmt::format("Its last checkpoint is whole: {} (fewer ranks will do)",
+                                        go_on(directory))
+                          : "Start the job again: there is no checkpoint to go on from");
   }
 }
 

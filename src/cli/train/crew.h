@@ -24,8 +24,8 @@ class Crew {
   const std::optional<fabric::Launcher>& launcher() const { return launcher_; }
   /// Whether this process prints what concerns all.
   bool speaks() const { return !world_ || world_->rank() == 0; }
-  int cores() const { return cores_; }  ///< Of all machines.
-  /// Whether so many ranks are more than there are cores, on any of the machines.
+  int cores() const { return cores_; }  ///< Of all hosts.
+  /// Whether so many ranks are more than there are cores, on any of the hosts.
   bool crowded(int ranks) const { return world_ ? crowded_ : ranks > cores_; }
 
   // Where a rank fails in one of these, all of them end: it with what went wrong, the others
@@ -44,11 +44,15 @@ class Crew {
   train::Finished resume(const std::filesystem::path& directory, const train::Config& config,
                          const train::JobOptions& options);
 
+  /// "go on under MPICH's mpirun with: syncopate train --resume …"
+  std::string go_on(const std::filesystem::path& directory) const;
+
   /// Whether a rank failed while the others trained. The process then has to end without any
   /// ceremony, because others may never come to it.
   static bool fell_apart();
 
  private:
+  void count_cores();
   void each(const std::function<void()>& action);
   std::string from_first(std::string text);
   train::Finished train_here(const std::string& shown, const train::Config& config,

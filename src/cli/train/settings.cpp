@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "cli/console/arguments.h"
+#include "cli/console/words.h"
 #include "collective/durations.h"
 #include "fabric/plugin.h"
 #include "launch/launcher.h"
@@ -44,11 +45,10 @@ int read_ranks(const std::optional<std::string>& typed, int usual, const Crew& c
   const int asked =
       typed ? int(whole_number("-n", *typed, 1, most)) : (launcher ? launcher->ranks : usual);
   if (!launcher || asked == launcher->ranks) return asked;
-  throw UsageError(
-      fmt::format("-n is {}, and {} started {} {}; leave -n out, or set {}=none to have ranks "
-                  "started on this machine instead",
-                  asked, to_string(launcher->kind), launcher->ranks,
-                  launcher->ranks == 1 ? "rank" : "ranks", fabric::kFabricVariable));
+  throw UsageError(fmt::format(
+      "-n is {}, and {} started {}; leave -n out, or set {}=none to have ranks "
+      "started on this machine instead",
+      asked, to_string(launcher->kind), counted(launcher->ranks, "rank"), fabric::kFabricVariable));
 }
 
 std::string default_data() {
@@ -176,9 +176,8 @@ train::JobOptions read_job_options(const TypedSettings& typed) {
 std::string describe(const train::Config& config, const Crew& crew) {
   const train::Workload& workload = train::workload(config.workload);
   std::string text = fmt::format(
-      "{} ({}), {} {} x {} samples, {} at rate {}{}{}, until {}, imbalance {}", config.workload,
-      config.model, config.ranks, config.ranks == 1 ? "rank" : "ranks", config.batch,
-      config.optimizer, config.rate,
+      "{} ({}), {} x {} samples, {} at rate {}{}{}, until {}, imbalance {}", config.workload,
+      config.model, counted(config.ranks, "rank"), config.batch, config.optimizer, config.rate,
       config.schedule == "cosine" ? " that falls along a cosine" : "",
       config.optimizer == "sgd"
           ? fmt::format(", momentum {}{}", config.momentum, config.nesterov ? " (Nesterov)" : "")
@@ -186,10 +185,10 @@ std::string describe(const train::Config& config, const Crew& crew) {
       to_string(config.until), config.imbalance);
   if (config.pace_ms > 0) {
     text += fmt::format(
-        "\nEach {} takes at least {} ms of a step: the rest is slept, so that {} {} on {} cores "
+        "\nEach {} takes at least {} ms of a step: the rest is slept, so that {} on {} "
         "take the time they would take on devices of their own (--pace).",
-        workload.unit, config.pace_ms, config.ranks, config.ranks == 1 ? "rank" : "ranks",
-        crew.cores());
+        workload.unit, config.pace_ms, counted(config.ranks, "rank"),
+        counted(crew.cores(), "core"));
   }
   return text;
 }

@@ -9,9 +9,11 @@
 
 #include "cli/console/arguments.h"
 #include "cli/console/program.h"
+#include "cli/console/words.h"
 #include "cli/train/commands.h"
 #include "cli/train/settings.h"
 #include "syncopate/error.h"
+#include "train/checkpoint.h"
 #include "train/job.h"
 #include "train/workload.h"
 
@@ -30,15 +32,13 @@ exchange and rank), result.json, model.safetensors and checkpoint/. Ctrl-C ends 
 with a checkpoint. Evaluating and saving do not count as training time.)";
 
 void report(const train::Finished& finished, const train::Config& config, bool survive,
-            const std::optional<fabric::Launcher>& launcher) {
+            const Crew& crew) {
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
   const std::string directory = finished.directory.string();
-  const std::string under = launcher ? "under " + std::string(to_string(launcher->kind)) + " " : "";
-  const std::string go_on = "go on " + under + "with: syncopate train --resume ";
   if (!finished.result) {
-    const bool saved = std::filesystem::exists(finished.directory / "checkpoint");
-    fmt::print("The run did not come to its end; {}{}\n", saved ? go_on : "what it wrote is in ",
-               directory);
+    const bool saved = train::has_checkpoint(finished.directory);
+    fmt::print("The run did not come to its end; {}\n",
+               saved ? crew.go_on(directory) : "what it wrote is in " + directory);
     return;
   }
   const train::Result& result = *finished.result;
@@ -62,11 +62,8 @@ void report(const train::Finished& finished, const train::Config& config, bool s
     fmt::print("died on the way: {} {}\n", result.dead.size() == 1 ? "rank" : "ranks",
                fmt::join(result.dead, ", "));
   }
-  fmt::print("{}{}\n",
-             result.interrupted || (!result.dead.empty() && !survive)
-                 ? fmt::format("ended early; {}", go_on)
-                 : "",
-             directory);
+  const bool early = result.interrupted || (!result.dead.empty() && !survive);
+  fmt::print("{}\n", early ? "ended early; " + crew.go_on(directory) : directory);
 }
 
 /// Nobody wants to hear of it only from a loss that reads nan.
@@ -75,6 +72,18 @@ void explain_divergence(const train::Finished& finished, const train::Config& co
              "syncopate: the run diverged: by round {:.0f} its loss was no number any more. Try a "
              "--rate below {:g}\n",
              finished.result->rounds, config.rate);
+}
+
+/// How far the run had come, and what goes on otherwise than before.
+void report_resumption(const train::Position& before, const train::Config& config) {
+  fmt::print("goes on after round {:.0f}, {:.0f} samples and {:.1f} s\n", before.rounds,
+             before.samples, before.seconds);
+  if (before.ranks == config.ranks) return;
+  fmt::print(
+      "with {} instead of {}: the batch of all changes from {} samples to {}, the rate stays {}, "
+      "and so does the batch of a rank\n",
+      counted(config.ranks, "rank"), before.ranks, before.ranks * config.batch,
+      config.ranks * config.batch, config.rate);
 }
 
 /// A run that is resumed has its settings already: only when it ends and by how many may change.
@@ -144,16 +153,13 @@ void add_train(CLI::App& program, int& exit_code) {
     const train::Position before = crew.check(config, *resume);
     if (crew.speaks()) {
       fmt::print("{}\n", describe(config, crew));
-      if (*resume) {
-        fmt::print("goes on after round {:.0f}, {:.0f} samples and {:.1f} s\n", before.rounds,
-                   before.samples, before.seconds);
-      }
+      if (*resume) report_resumption(before, config);
       std::fflush(stdout);
     }
     const train::JobOptions options = read_job_options(*typed);
     const train::Finished finished =
         *resume ? crew.resume(**resume, config, options) : crew.run(config, options);
-    if (crew.speaks()) report(finished, config, options.survive, crew.launcher());
+    if (crew.speaks()) report(finished, config, options.survive, crew);
     exit_code = finished.exit_code;
     if (finished.result && finished.result->diverged) {
       if (crew.speaks()) explain_divergence(finished, config);

@@ -1,11 +1,11 @@
 #include "fabric/mpi/machines.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <numeric>
 #include <string>
-#include <string_view>
+
+#include "fabric/split.h"
 
 namespace syncopate::fabric::mpi {
 namespace {
@@ -20,27 +20,6 @@ std::string split_text(const Communicator& world) {
   check(MPI_Bcast(text.data(), kLongestSplit, MPI_CHAR, 0, world.handle()), "MPI_Bcast");
   text.resize(text.find('\0') == std::string::npos ? kLongestSplit : text.find('\0'));
   return text;
-}
-
-/// The sizes of the machines; empty if nothing is to be split.
-std::vector<int> parse_split(const std::string& text) {
-  std::vector<int> sizes;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    int size = 0;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), size);
-    const bool last = item.size() == rest.size();
-    rest.remove_prefix(last ? item.size() : item.size() + 1);
-    if (error != std::errc() || end != item.data() + item.size() || size < 1 ||
-        (rest.empty() && !last)) {
-      fail(std::string(kSplitVariable) + " is \"" + text + "\"",
-           "Set it to how many ranks each machine is to have, from 1 on, for example 2 or 1,3,2, "
-           "or unset it");
-    }
-    sizes.push_back(size);
-  }
-  return sizes;
 }
 
 /// Which of the parts of its host a rank is on.

@@ -1,15 +1,11 @@
-// Who shares memory with whom: the machines of the world, and a rank's place among them.
-//
-// SYNCOPATE_SPLIT makes several machines of one, for tests: "2" puts two ranks on each; "1,3,2" one
-// rank on the first, three on the second, two on the third, one on the fourth, and so on.
+// Who shares memory with whom: the machines of the world, which SYNCOPATE_SPLIT may make more of
+// (split.h), and a rank's place among them.
 #pragma once
 
 #include "fabric/fabric.h"
 #include "fabric/mpi/communicator.h"
 
 namespace syncopate::fabric::mpi {
-
-inline constexpr const char* kSplitVariable = "SYNCOPATE_SPLIT";
 
 struct Machines {
   Place place;

@@ -1,0 +1,39 @@
+// SYNCOPATE_SPLIT makes several machines of one, for tests: "2" puts two ranks on each; "1,3,2" one
+// rank on the first, three on the second, two on the third, one on the fourth, and so on. A header
+// alone, as plug-ins link no libsyncopate.
+#pragma once
+
+#include <charconv>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syncopate::fabric {
+
+inline constexpr const char* kSplitVariable = "SYNCOPATE_SPLIT";
+
+/// The sizes of the machines; empty if nothing is to be split. What makes no sense is thrown as
+/// plug-ins throw (plugin.h).
+inline std::vector<int> parse_split(const std::string& text) {
+  std::vector<int> sizes;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    int size = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), size);
+    const bool last = item.size() == rest.size();
+    rest.remove_prefix(last ? item.size() : item.size() + 1);
+    if (error != std::errc() || end != item.data() + item.size() || size < 1 ||
+        (rest.empty() && !last)) {
+      throw std::runtime_error(
+          std::string(kSplitVariable) + " is \"" + text +
+          "\"\nSet it to how many ranks each machine is to have, from 1 on, for example 2 or "
+          "1,3,2, or unset it");
+    }
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+}  // namespace syncopate::fabric
