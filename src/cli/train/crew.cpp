@@ -133,9 +133,9 @@ Crew::Crew() {
 
 void Crew::count_cores() {
   struct Machine {
-    double pool = 0;  ///< What tells its cores from those of others.
-    double ranks = 0;
-    double cores = 0;
+    double pool;  ///< What tells its cores from those of others.
+    double ranks;
+    double cores;
   };
   constexpr std::size_t kNumbers = sizeof(Machine) / sizeof(double);
   std::vector<Machine> machines(std::size_t(world_->size()));
