@@ -177,7 +177,8 @@ std::unique_ptr<Host> make_process_host(int ranks) { return std::make_unique<Pro
 
 std::unique_ptr<Host> make_thread_host() { return std::make_unique<ThreadHost>(); }
 
-void ask_for_short_slices() {
+void become_servant(const char* name) {
+  pthread_setname_np(pthread_self(), name);
   struct {  // The kernel's sched_attr; glibc has no name for it yet.
     std::uint32_t size, policy;
     std::uint64_t flags;

@@ -124,7 +124,7 @@ Time Agent::turn_or_fail(Time now) {
 }
 
 void Agent::run() {
-  board::ask_for_short_slices();
+  board::become_servant("syncopate agent");
   std::unique_lock lock(turn_);
   for (Time now = host_->now(); !over(now); now = host_->now()) {
     const Time again_at = turn_or_fail(now);

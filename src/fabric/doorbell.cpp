@@ -166,7 +166,7 @@ void Doorbell::prefer(int machine, int way) {
 }
 
 void Doorbell::listen() {
-  board::ask_for_short_slices();
+  board::become_servant("syncopate bell");
   std::array<pollfd, 2> files{pollfd{.fd = socket_.number(), .events = POLLIN},
                               pollfd{.fd = end_.number(), .events = POLLIN}};
   for (;;) {

@@ -108,7 +108,7 @@ case $kind in
     pass=$(env | sed -n 's/^\(SYNCOPATE_[A-Z_]*\)=.*/-x \1/p')
     set -- mpirun.openmpi --mca plm_rsh_agent "$folder/on" --mca plm_rsh_no_tree_spawn 1 \
       --mca btl tcp,self --mca pml ob1 --mca btl_tcp_if_include 10.77.0.0/24 \
-      --mca oob_tcp_if_include 10.77.0.0/24 --mca mpi_yield_when_idle 1 --oversubscribe \
+      --mca oob_tcp_if_include 10.77.0.0/24 --oversubscribe \
       --host "one:$ranks,two:$ranks,three:$ranks" -n $((3 * ranks)) $pass "$@"
     ;;
   *)

@@ -4,6 +4,9 @@
 //   world    makes a world, and says what the ranks' numbers from 1 add up to
 //   exit     the same, and exits with a world that nothing but the exit ends
 //   parent   the same, after a child had the world too and exited
+//   yields   says whether Open MPI yields while there is an agent, and after it
+#include <dlfcn.h>
+#include <link.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +54,37 @@ int add_up_until_exit(bool child) {
   std::exit(code);  // NOLINT: the same.
 }
 
+/// Whether Open MPI offers its core to others while it waits, as it has it itself.
+bool open_mpi_yields() {
+  std::string path;
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* found) {
+        const std::string name = library->dlpi_name;
+        if (name.find("libopen-pal") != std::string::npos) *static_cast<std::string*>(found) = name;
+        return 0;
+      },
+      &path);
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  const void* yields = library ? dlsym(library, "opal_progress_yield_when_idle") : nullptr;
+  if (yields == nullptr) throw std::runtime_error("this is no Open MPI whose yields are known");
+  return *static_cast<const bool*>(yields);
+}
+
+int tell_yields() {
+  const auto link = syncopate::fabric::connect(*syncopate::fabric::launcher_from_environment());
+  auto fabric = link->fabric();
+  const bool with_agent = open_mpi_yields();
+  fabric.reset();
+  const bool after_it = open_mpi_yields();
+  const char* oversubscribed = std::getenv("OMPI_MCA_mpi_oversubscribe");
+  const bool as_it_comes = oversubscribed != nullptr && std::string(oversubscribed) == "1";
+  std::printf("yields: %d with an agent, %d after it, %d as it comes\n", with_agent, after_it,
+              as_it_comes);
+  return !with_agent && after_it == as_it_comes ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int probe(const std::string& what) {
+  if (what == "yields") return tell_yields();
   if (what == "world") return add_up();
   if (what == "exit" || what == "parent") return add_up_until_exit(what == "parent");
   auto launcher = syncopate::fabric::launcher_from_environment();

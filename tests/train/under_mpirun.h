@@ -35,7 +35,6 @@ class UnderMpirun : public ::testing::TestWithParam<Mpi> {
     // As root, on fewer cores than ranks, and beside other tests.
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
     setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 1);
   }
   ~UnderMpirun() override { unsetenv("SYNCOPATE_SPLIT"); }

@@ -62,10 +62,8 @@ std::optional<Side> started_by_openmpi(int ranks) {
   Side side{.name = "openmpi", .command = {*mpirun, "-n", std::to_string(ranks)}};
   side.note = "mpirun.openmpi with its defaults";
   if (ranks > usable_cores()) {
-    // Without it ranks that wait burn the cores of those that work.
-    side.command.insert(side.command.end(),
-                        {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
-    side.note = "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 (it yields)";
+    side.command.emplace_back("--oversubscribe");
+    side.note = "mpirun.openmpi --oversubscribe";
   }
   if (geteuid() == 0) {
     side.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
@@ -94,7 +92,10 @@ std::optional<Side> with_driver(std::optional<Side> side, const std::string& nam
 }
 
 std::optional<Side> openmpi(int ranks) {
-  return with_driver(started_by_openmpi(ranks), "peer_openmpi");
+  auto side = with_driver(started_by_openmpi(ranks), "peer_openmpi");
+  // Or ranks that wait would burn the cores of those that work. It knows from mpirun.
+  if (side && ranks > usable_cores()) side->note += " (it yields)";
+  return side;
 }
 std::optional<Side> mpich(int ranks) { return with_driver(started_by_mpich(ranks), "peer_mpich"); }
 

@@ -9,6 +9,7 @@
 #include "fabric/mpi/communicator.h"
 #include "fabric/mpi/messages.h"
 #include "fabric/mpi/openings.h"
+#include "fabric/mpi/yields.h"
 
 namespace syncopate::fabric::mpi {
 
@@ -21,6 +22,7 @@ class MpiFabric : public Fabric {
   std::unique_ptr<Operation> open(std::unique_ptr<Channel>& into) override;
 
  private:
+  NoYields no_yields_;
   std::shared_ptr<Openings> openings_;
   Messages messages_;  ///< Goes first, and waits for the other machines.
 };

@@ -26,7 +26,7 @@ bool in_use() {
 
 void end() {
   // Not in a fork of the rank that leaves by exit(): the connections are the rank's.
-  if (getpid() == started_by && running() && !left_running && !in_use()) MPI_Finalize();
+  if (started_here() && running() && !left_running && !in_use()) MPI_Finalize();
 }
 
 /// What MPI_Finalize calls before it does anything else.
@@ -91,6 +91,8 @@ bool running() {
   MPI_Finalized(&finalized);
   return initialized != 0 && finalized == 0;
 }
+
+bool started_here() { return getpid() == started_by; }
 
 void leave_running() { left_running = true; }
 

@@ -7,6 +7,9 @@ namespace syncopate::fabric::mpi {
 /// Starts MPI if it is not running. Throws if it cannot be used from the agent's thread.
 void start();
 
+/// Whether MPI was started by this, and not by the program.
+bool started_here();
+
 /// From now on the end of the process is not that of MPI, which would wait for every rank.
 void leave_running();
 

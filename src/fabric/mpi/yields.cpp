@@ -1,0 +1,46 @@
+#include "fabric/mpi/yields.h"
+
+#include <mpi.h>
+
+#include <cstdlib>
+
+#include "fabric/mpi/session.h"
+
+#if defined(OPEN_MPI)
+
+/// Returns what was set before. Not in any header that is installed: where a later Open MPI has
+/// none, it goes on yielding.
+extern "C" __attribute__((weak, visibility("default"))) bool opal_progress_set_yield_when_idle(
+    bool yields);
+
+namespace syncopate::fabric::mpi {
+namespace {
+
+/// Whoever sets it by hand has it so, and a program that started MPI may wait in it.
+bool may_change() {
+  return opal_progress_set_yield_when_idle != nullptr && started_here() &&
+         std::getenv("OMPI_MCA_mpi_yield_when_idle") == nullptr;
+}
+
+}  // namespace
+
+NoYields::NoYields() {
+  if (may_change()) yielded_ = opal_progress_set_yield_when_idle(false);
+}
+
+NoYields::~NoYields() {
+  if (yielded_) opal_progress_set_yield_when_idle(true);
+}
+
+}  // namespace syncopate::fabric::mpi
+
+#else
+
+namespace syncopate::fabric::mpi {
+
+NoYields::NoYields() = default;
+NoYields::~NoYields() = default;
+
+}  // namespace syncopate::fabric::mpi
+
+#endif
