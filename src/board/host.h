@@ -70,9 +70,9 @@ std::unique_ptr<Host> make_thread_host();
 
 ProcessId this_process();
 
-/// For a thread of ours in the process of a rank, which wants a core seldom, and then at once: tools
-/// show its name, of up to 15 letters, and it asks for short slices of time. Who does gets its next
-/// one sooner where others compute, since Linux 6.12; elsewhere that changes nothing.
+/// For a thread of ours in the process of a rank, which wants a core seldom, and then at once:
+/// tools show its name, of up to 15 letters, and it asks for short slices of time. Who does gets
+/// its next one sooner where others compute, since Linux 6.12; elsewhere that changes nothing.
 void become_servant(const char* name);
 
 }  // namespace syncopate::board

@@ -38,7 +38,9 @@ std::string GroupMachinesPlan::text() const {
 }
 
 GroupMachinesPlay::GroupMachinesPlay(const GroupMachinesPlan& plan, std::uint64_t seed)
-    : plan_(plan), groups_(static_cast<int>(plan.machine_of.size()), plan.options), random_(seed) {
+    : RandomPlay(seed),
+      plan_(plan),
+      groups_(static_cast<int>(plan.machine_of.size()), plan.options) {
   const int machines = *std::max_element(plan.machine_of.begin(), plan.machine_of.end()) + 1;
   for (int machine = 0; machine < machines; ++machine) {
     machines_.push_back({.agreement = {plan.options, plan.machine_of, machine}});
@@ -50,10 +52,6 @@ GroupMachinesPlay::GroupMachinesPlay(const GroupMachinesPlan& plan, std::uint64_
                       .number = static_cast<int>(ranks.size()) - 1,
                       .steps_left = plan.steps});
   }
-}
-
-void GroupMachinesPlay::fail(const std::string& what) {
-  if (failure_.empty()) failure_ = what;
 }
 
 // Ranks.
@@ -272,7 +270,7 @@ void GroupMachinesPlay::list_choices_of(int index) {
   }
 }
 
-void GroupMachinesPlay::list_choices() {
+int GroupMachinesPlay::list_choices() {
   choices_.clear();
   for (int number = 0; number < static_cast<int>(ranks_.size()); ++number) {
     const Rank& rank = ranks_[number];
@@ -286,9 +284,11 @@ void GroupMachinesPlay::list_choices() {
   for (const auto& [pair, messages] : mail_) {
     choices_.push_back({Choice::Kind::deliver, pair.first, pair.second});
   }
+  return static_cast<int>(choices_.size());
 }
 
-void GroupMachinesPlay::take(const Choice& choice) {
+void GroupMachinesPlay::take(int index) {
+  const Choice choice = choices_[index];
   switch (choice.kind) {
     case Choice::Kind::act:
       return act(choice.who);
@@ -320,16 +320,13 @@ void GroupMachinesPlay::take(const Choice& choice) {
   }
 }
 
-/// Lets time go on to the next moment that a machine waits for; false if there is none.
-bool GroupMachinesPlay::pass_time() {
+round::Time GroupMachinesPlay::next_moment() const {
   round::Time next = round::kNever;
   for (const Machine& machine : machines_) {
     if (!machine.agreement.over() && machine.again_at > now_)
       next = std::min(next, machine.again_at);
   }
-  if (next == round::kNever) return false;
-  now_ = next;
-  return true;
+  return next;
 }
 
 bool GroupMachinesPlay::over() const {
@@ -338,15 +335,7 @@ bool GroupMachinesPlay::over() const {
 }
 
 std::string GroupMachinesPlay::run() {
-  constexpr int kMostActions = 2'000'000;
-  for (int actions = 0; failure_.empty() && !over(); ++actions) {
-    if (actions == kMostActions) return "the play does not come to its end";
-    list_choices();
-    // Time stands still while something can happen, except now and then.
-    if ((choices_.empty() || random_.one_in(50)) && pass_time()) continue;
-    if (choices_.empty()) return "nothing can happen any more, and the ranks are not through";
-    take(choices_[random_.below(static_cast<int>(choices_.size()))]);
-  }
+  play();
   while (failure_.empty() && !mail_.empty()) {
     deliver(mail_.begin()->first.first, mail_.begin()->first.second);
   }

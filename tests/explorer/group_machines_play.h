@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "explorer/random.h"
+#include "explorer/random_play.h"
 #include "round/group_agreement.h"
 
 namespace syncopate::testing {
@@ -35,7 +36,7 @@ struct GroupMachinesPlan {
   std::string text() const;
 };
 
-class GroupMachinesPlay {
+class GroupMachinesPlay : private RandomPlay {
  public:
   GroupMachinesPlay(const GroupMachinesPlan& plan, std::uint64_t seed);
 
@@ -84,7 +85,6 @@ class GroupMachinesPlay {
     round::GroupRound round{};
   };
 
-  void fail(const std::string& what);
   bool done(const Rank& rank) const { return machines_[rank.machine].results.contains(rank.round); }
   bool can_run(const Rank& rank, int number) const;
   std::vector<round::GroupFacts> facts(const Machine& machine) const;
@@ -100,23 +100,20 @@ class GroupMachinesPlay {
   void gather(int machine);
   void hear_lines(int machine);
 
-  void list_choices();
+  int list_choices() override;
   void list_choices_of(int machine);
-  void take(const Choice& choice);
-  bool pass_time();
-  bool over() const;
+  void take(int choice) override;
+  round::Time next_moment() const override;
+  bool over() const override;
 
   GroupMachinesPlan plan_;
   round::GroupPlan groups_;
-  Random random_;
   std::vector<Rank> ranks_;
   std::vector<Machine> machines_;
   std::map<std::pair<int, int>, std::deque<round::GroupMessage>> mail_;
   std::map<round::GroupRound, Record> records_;
   std::vector<Lines> gatherings_;
-  round::Time now_ = 0;
   std::vector<Choice> choices_;
-  std::string failure_;
 };
 
 }  // namespace syncopate::testing

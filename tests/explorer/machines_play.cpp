@@ -59,7 +59,7 @@ std::string MachinesPlan::text() const {
 }
 
 MachinesPlay::MachinesPlay(const MachinesPlan& plan, std::uint64_t seed)
-    : plan_(plan), random_(seed) {
+    : RandomPlay(seed), plan_(plan) {
   const int machines = *std::max_element(plan.machine_of.begin(), plan.machine_of.end()) + 1;
   for (int machine = 0; machine < machines; ++machine) {
     machines_.push_back({.agreement = Agreement(plan.trigger, plan.window, plan.machine_of, machine,
@@ -74,10 +74,6 @@ MachinesPlay::MachinesPlay(const MachinesPlan& plan, std::uint64_t seed)
                       .steps_left = plan.steps,
                       .seen = plan.rounds_before});
   }
-}
-
-void MachinesPlay::fail(const std::string& what) {
-  if (failure_.empty()) failure_ = what;
 }
 
 bool MachinesPlay::over() const {
@@ -256,7 +252,7 @@ void MachinesPlay::end_round(int index) {
   post(index);
 }
 
-void MachinesPlay::list_choices() {
+int MachinesPlay::list_choices() {
   choices_.clear();
   const int machines = static_cast<int>(machines_.size());
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
@@ -275,9 +271,11 @@ void MachinesPlay::list_choices() {
   for (const auto& [pair, messages] : mail_) {
     choices_.push_back({Choice::Kind::deliver, pair.first, pair.second});
   }
+  return static_cast<int>(choices_.size());
 }
 
-void MachinesPlay::take(const Choice& choice) {
+void MachinesPlay::take(int index) {
+  const Choice choice = choices_[index];
   switch (choice.kind) {
     case Choice::Kind::act:
       act(ranks_[choice.who]);
@@ -294,27 +292,16 @@ void MachinesPlay::take(const Choice& choice) {
   }
 }
 
-/// Lets time go on to the next moment that a machine waits for; false if there is none.
-bool MachinesPlay::pass_time() {
+round::Time MachinesPlay::next_moment() const {
   round::Time next = round::kNever;
   for (const Machine& machine : machines_) {
     if (!machine.over && machine.again_at > now_) next = std::min(next, machine.again_at);
   }
-  if (next == round::kNever) return false;
-  now_ = next;
-  return true;
+  return next;
 }
 
 std::string MachinesPlay::run() {
-  constexpr int kMostActions = 2'000'000;
-  for (int actions = 0; failure_.empty() && !over(); ++actions) {
-    if (actions == kMostActions) return "the play does not come to its end";
-    list_choices();
-    // Time stands still while something can happen, except now and then.
-    if ((choices_.empty() || random_.one_in(50)) && pass_time()) continue;
-    if (choices_.empty()) return "nothing can happen any more, and the ranks are not through";
-    take(choices_[random_.below(static_cast<int>(choices_.size()))]);
-  }
+  play();
   for (const Rank& rank : ranks_) {
     if (failure_.empty() && rank.taken != rank.made) fail("a deposit is in no round");
   }

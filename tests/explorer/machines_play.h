@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "explorer/random.h"
+#include "explorer/random_play.h"
 #include "round/agreement.h"
 
 namespace syncopate::testing {
@@ -36,7 +37,7 @@ struct MachinesPlan {
   std::string text() const;
 };
 
-class MachinesPlay {
+class MachinesPlay : private RandomPlay {
  public:
   MachinesPlay(const MachinesPlan& plan, std::uint64_t seed);
 
@@ -79,10 +80,9 @@ class MachinesPlay {
     int to = 0;
   };
 
-  void fail(const std::string& what);
-  void list_choices();
-  void take(const Choice& choice);
-  bool pass_time();
+  int list_choices() override;
+  void take(int choice) override;
+  round::Time next_moment() const override;
   std::uint64_t round_of(const Machine& machine) const { return machine.published + 1; }
   bool alive(const Rank& rank) const { return rank.standing != Standing::dead; }
   bool rank_can_act(const Rank& rank) const;
@@ -97,19 +97,16 @@ class MachinesPlay {
   void note_truth();
   void check_start(std::uint64_t round);
   void check_joined(const RoundRecord& record, std::uint64_t round);
-  bool over() const;
+  bool over() const override;
 
   MachinesPlan plan_;
-  Random random_;
   std::vector<Rank> ranks_;
   std::vector<Machine> machines_;
   std::map<std::pair<int, int>, std::deque<round::Message>> mail_;
   std::map<std::uint64_t, RoundRecord> rounds_;
   std::uint64_t held_ = 0;  ///< The last round whose trigger has held.
-  round::Time now_ = 0;
   std::uint64_t starts_ = 0;
   std::vector<Choice> choices_;
-  std::string failure_;
 };
 
 }  // namespace syncopate::testing
