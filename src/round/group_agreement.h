@@ -19,10 +19,10 @@
 //   on says so with a line of its own, and when all say so it is over.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,7 +53,10 @@ struct GroupShare {
 struct GroupRound {
   std::uint64_t step = 0;
   int group = 0;
-  friend auto operator<=>(const GroupRound&, const GroupRound&) = default;
+  friend bool operator==(const GroupRound&, const GroupRound&) = default;
+  friend bool operator<(const GroupRound& a, const GroupRound& b) {
+    return std::tie(a.step, a.group) < std::tie(b.step, b.group);
+  }
 };
 
 /// What the agents of two machines say to each other about groups.
@@ -98,7 +101,7 @@ class GroupAgreement {
   /// Rounds that are on, to which this machine has yet to bring its share.
   std::vector<GroupRound> started() const;
   const Party& party(const GroupRound& round) const { return rounds_.at(round).party; }
-  void bring(const GroupRound& round, GroupShare share);
+  void bring(const GroupRound& key, GroupShare share);
   /// The round is over on this machine.
   void complete(const GroupRound& round) { rounds_.erase(round); }
 
