@@ -21,7 +21,8 @@ constexpr int kTags = (1 << 14) - 1;
 std::vector<std::byte> pack(const GroupMessage& message) {
   fabric::Packer packer;
   packer.put(message.kind)
-      .put(message.round)
+      .put(message.round.step)
+      .put(message.round.group)
       .put(message.member)
       .put(message.step)
       .put(message.seen)
@@ -32,12 +33,13 @@ std::vector<std::byte> pack(const GroupMessage& message) {
 
 GroupMessage unpack(std::span<const std::byte> bytes) {
   fabric::Unpacker unpacker(bytes);
-  GroupMessage message{.kind = unpacker.take<GroupMessage::Kind>(),
-                       .round = unpacker.take<GroupRound>(),
-                       .member = unpacker.take<int>(),
-                       .step = unpacker.take<std::uint64_t>(),
-                       .seen = unpacker.take<std::uint64_t>(),
-                       .staleness = unpacker.take<std::uint64_t>()};
+  GroupMessage message{
+      .kind = unpacker.take<GroupMessage::Kind>(),
+      .round = {.step = unpacker.take<std::uint64_t>(), .group = unpacker.take<int>()},
+      .member = unpacker.take<int>(),
+      .step = unpacker.take<std::uint64_t>(),
+      .seen = unpacker.take<std::uint64_t>(),
+      .staleness = unpacker.take<std::uint64_t>()};
   while (!unpacker.rest().empty()) message.ranks.push_back(unpacker.take<int>());
   return message;
 }

@@ -7,6 +7,12 @@
 #include "round/step_times.h"
 
 namespace syncopate::round {
+namespace {
+
+/// How often whoever waits asks for whom: some may have come since.
+constexpr Time kAskAgain = 1'000'000'000;
+
+}  // namespace
 
 GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<int>& machine_of,
                                int machine)
@@ -20,7 +26,7 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<in
       asked_(machines()),
       askers_(machines()),
       told_(machines()),
-      missing_(static_cast<int>(machine_of.size())) {
+      missing_(machines()) {
   for (int rank = 0; rank < static_cast<int>(machine_of.size()); ++rank) {
     ranks_of_[machine_of[rank]].push_back(rank);
   }
@@ -35,7 +41,6 @@ Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
   held_up_ = false;
   answer_askers();
   look_at_ranks(now);
-  forget_unwanted();
   ask_who_lags();
   Time again_at = kNever;
   for (auto& [key, round] : rounds_) {
@@ -46,6 +51,13 @@ Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
   }
   answer_curious();
   return std::min(again_at, look_for_missing(now));
+}
+
+GroupAgreement::Wanted GroupAgreement::asked_about(const GroupMessage& message) {
+  return {.published = message.step,
+          .seen = message.seen,
+          .round = message.round,
+          .member = message.member};
 }
 
 void GroupAgreement::hear(int from, const GroupMessage& message) {
@@ -69,11 +81,10 @@ void GroupAgreement::hear(int from, const GroupMessage& message) {
       seen_[from] = std::max(seen_[from], message.step);
       break;
     case GroupMessage::Kind::who:
-      curious_.emplace_back(from, Wanted{.published = message.step, .seen = message.seen});
+      curious_.emplace_back(from, asked_about(message));
       break;
     case GroupMessage::Kind::missing:
-      if (message.step != wanted_.published) break;
-      for (const int rank : message.ranks) missing_.insert(rank);
+      if (asked_about(message) == wanted_) missing_[from] = message.ranks;
       break;
   }
 }
@@ -94,12 +105,15 @@ GroupAgreement::Round& GroupAgreement::round_of(const GroupRound& key, int membe
   if (!fresh) return round;
   Party& party = round.party;
   const std::vector<int> members = plan_.members_at(key.step, member);
-  for (int machine = 0; machine < machines(); ++machine) {
-    const auto count = std::count_if(members.begin(), members.end(),
-                                     [&](int rank) { return machine_of_[rank] == machine; });
-    if (count > 0) party.machines.push_back(machine);
-    party.most = std::max(party.most, static_cast<int>(count));
+  std::vector<int>& machines = party.machines;
+  for (const int rank : members) machines.push_back(machine_of_[rank]);
+  std::sort(machines.begin(), machines.end());
+  for (auto at = machines.begin(); at != machines.end();) {
+    const auto next = std::upper_bound(at, machines.end(), *at);
+    party.most = std::max(party.most, static_cast<int>(next - at));
+    at = next;
   }
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
   for (int rank = 0; rank < static_cast<int>(own_ranks().size()); ++rank) {
     if (std::binary_search(members.begin(), members.end(), own_ranks()[rank])) {
       party.members.push_back(rank);
@@ -133,14 +147,6 @@ void GroupAgreement::look_at_ranks(Time now) {
   }
 }
 
-void GroupAgreement::forget_unwanted() {
-  // What the last ranks of a machine wanted and no machine has started.
-  if (anybody_counts()) return;
-  std::erase_if(rounds_, [](const auto& entry) {
-    return !entry.second.on && entry.second.party.shares.empty();
-  });
-}
-
 bool GroupAgreement::all_here(const GroupRound& key, const Round& round) const {
   const std::vector<int>& members = round.party.members;
   return std::all_of(members.begin(), members.end(), [&](int rank) {
@@ -157,18 +163,24 @@ Duration GroupAgreement::grace(const Round& round) const {
   return Duration(std::llround(double(median(times).count()) * options_.grace.share));
 }
 
+bool GroupAgreement::gracious() const {
+  return options_.trigger.kind != Trigger::Kind::all &&
+         (options_.grace.share > 0 || options_.grace.fixed.count() > 0);
+}
+
 Time GroupAgreement::start_at(const GroupRound& key, Round& round, Time now) {
   const bool here = all_here(key, round);
   const bool everybody = options_.trigger.kind == Trigger::Kind::all;
   if (everybody && !here) return kNever;
   if (!round.party.shares.empty()) return now;  // Another machine has started it.
-  if (!window_allows(key.step)) return kNever;
-  if (everybody) return now;
-  const Duration open = grace(round);
-  if (open.count() <= 0) return now;
-  if (here && !round.told_here) tell_here(key, round);
+  // The others have to hear it from a machine whose members have gone, too.
+  if (here && gracious() && !round.told_here) tell_here(key, round);
+  // What its last ranks wanted and no machine has started is no longer wanted.
+  const bool wanted = round.wanted_at != kNever && anybody_counts();
+  if (!wanted || !window_allows(key.step)) return kNever;
+  const Duration open = everybody ? Duration(0) : grace(round);
   if (std::find(round.here.begin(), round.here.end(), false) == round.here.end()) return now;
-  return round.wanted_at == kNever ? kNever : round.wanted_at + open.count();
+  return open.count() > 0 ? round.wanted_at + open.count() : now;
 }
 
 void GroupAgreement::tell_here(const GroupRound& key, Round& round) {
@@ -216,12 +228,16 @@ bool GroupAgreement::together_due() const {
 }
 
 GroupAgreement::Line GroupAgreement::line() const {
-  const auto under_way = std::count_if(rounds_.begin(), rounds_.end(), [](const auto& entry) {
-    return entry.second.on || !entry.second.party.shares.empty();
-  });
+  const auto count = std::count_if(rounds_.begin(), rounds_.end(),
+                                   [](const auto& entry) { return under_way(entry.second); });
   return {.step = anybody_counts() ? together_step_ : 0,
           .seen = least_seen(),
-          .rounds = static_cast<int>(under_way)};
+          .rounds = static_cast<int>(count)};
+}
+
+bool GroupAgreement::over() const {
+  return all_have_left_ && std::none_of(rounds_.begin(), rounds_.end(),
+                                        [](const auto& entry) { return under_way(entry.second); });
 }
 
 std::uint64_t GroupAgreement::gather(std::span<const Line> lines) {
@@ -285,49 +301,87 @@ void GroupAgreement::answer_askers() {
 
 // For messages.
 
-Time GroupAgreement::look_for_missing(Time now) {
+GroupAgreement::Wanted GroupAgreement::what_is_wanted() const {
   // The first thing that somebody here waits for: publications, or that somebody catches up.
   Wanted wanted;
-  if (!rounds_.empty()) wanted.published = rounds_.begin()->first.step;
-  if (anybody_counts() && together_due()) wanted.published = together_step_;
+  for (const auto& [key, round] : rounds_) {
+    if (!under_way(round) && !anybody_counts()) continue;
+    wanted.published = key.step;
+    wanted.round = key;
+    wanted.member = own_ranks()[round.party.members.front()];
+    break;
+  }
+  if (anybody_counts() && together_due()) wanted = {.published = together_step_};
   for (const GroupFacts& rank : own_) {
     if (!rank.counts || is_through(rank)) continue;
-    if (!window_allows(rank.published)) {
-      wanted.seen = rank.published - static_cast<std::uint64_t>(options_.window);
-    }
     if (wanted.published == 0) wanted.published = rank.published;
+    if (window_allows(rank.published)) continue;
+    wanted = {.published = wanted.published,
+              .seen = rank.published - static_cast<std::uint64_t>(options_.window)};
   }
+  return wanted;
+}
+
+Time GroupAgreement::look_for_missing(Time now) {
+  const Wanted wanted = what_is_wanted();
   if (wanted != wanted_) {
     wanted_ = wanted;
     waiting_since_ = wanted.published > 0 ? now : kNever;
-    missing_ = RankSet(static_cast<int>(machine_of_.size()));
-    asked_who_ = false;
+    missing_.assign(machines(), {});
+    asked_who_at_ = kNever;
   }
-  if (waiting_since_ == kNever || asked_who_) return kNever;
-  if (now < waiting_since_ + kCurious) return waiting_since_ + kCurious;
-  asked_who_ = true;
-  for (const int rank : late(wanted)) missing_.insert(rank);
+  if (waiting_since_ == kNever) return kNever;
+  const Time next = asked_who_at_ == kNever ? waiting_since_ + kCurious : asked_who_at_ + kAskAgain;
+  if (now < next) return next;
+  ask_who(now);
+  return now + kAskAgain;
+}
+
+void GroupAgreement::ask_who(Time now) {
+  asked_who_at_ = now;
+  missing_[machine_] = late(wanted_);
+  const GroupMessage question{.kind = GroupMessage::Kind::who,
+                              .round = wanted_.round,
+                              .member = wanted_.member,
+                              .step = wanted_.published,
+                              .seen = wanted_.seen};
+  if (wanted_.round.step > 0) return tell_party(rounds_.at(wanted_.round), question);
   for (int machine = 0; machine < machines(); ++machine) {
-    if (machine == machine_) continue;
-    send(machine, {.kind = GroupMessage::Kind::who, .step = wanted.published, .seen = wanted.seen});
+    if (machine != machine_) send(machine, question);
   }
-  return kNever;
+}
+
+RankSet GroupAgreement::missing() const {
+  RankSet result(static_cast<int>(machine_of_.size()));
+  for (const std::vector<int>& ranks : missing_) {
+    for (const int rank : ranks) result.insert(rank);
+  }
+  return result;
 }
 
 void GroupAgreement::answer_curious() {
   for (const auto& [machine, wanted] : std::exchange(curious_, {})) {
-    send(machine,
-         {.kind = GroupMessage::Kind::missing, .step = wanted.published, .ranks = late(wanted)});
+    send(machine, {.kind = GroupMessage::Kind::missing,
+                   .round = wanted.round,
+                   .member = wanted.member,
+                   .step = wanted.published,
+                   .seen = wanted.seen,
+                   .ranks = late(wanted)});
   }
 }
 
 std::vector<int> GroupAgreement::late(const Wanted& wanted) const {
+  std::vector<int> members;
+  if (wanted.round.step > 0) members = plan_.members_at(wanted.round.step, wanted.member);
   std::vector<int> result;
   for (int rank = 0; rank < static_cast<int>(own_.size()); ++rank) {
     const GroupFacts& facts = own_[rank];
+    const int number = own_ranks()[rank];
+    const bool asked =
+        wanted.round.step == 0 || std::binary_search(members.begin(), members.end(), number);
     const bool late =
         wanted.seen > 0 ? facts.seen < wanted.seen : facts.published < wanted.published;
-    if (facts.counts && late) result.push_back(own_ranks()[rank]);
+    if (facts.counts && asked && late) result.push_back(number);
   }
   return result;
 }

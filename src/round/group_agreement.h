@@ -66,8 +66,8 @@ struct GroupMessage {
     here,     // all members of the sender's machine have come to `round`
     ask,      // tell me when your ranks have seen `step`
     seen,     // the sender's ranks have seen `step`
-    who,      // of yours has not published `step`, or has not seen `seen` if that is a step?
-    missing,  // `ranks` have not, of those asked about with `step`
+    who,      // of yours is waited for? As Wanted says, with `round`, `member`, `step` and `seen`
+    missing,  // `ranks` are, of those asked about with the same
   };
   Kind kind = Kind::share;
   GroupRound round;
@@ -120,7 +120,7 @@ class GroupAgreement {
   std::uint64_t together_step() const { return together_step_; }
   void complete_together() { together_step_ += plan_.every(); }
   /// Nobody is left anywhere, and nothing is under way: what the others have ended may go on here.
-  bool over() const { return all_have_left_ && rounds_.empty(); }
+  bool over() const;
 
   struct Outgoing {
     int to;
@@ -135,7 +135,7 @@ class GroupAgreement {
   /// Whether somebody here waits.
   bool somebody_waits() const { return waiting_since_ != kNever; }
   /// For whom, by their numbers in the world; known after a while.
-  const RankSet& missing() const { return missing_; }
+  RankSet missing() const;
 
  private:
   struct Round {
@@ -151,10 +151,13 @@ class GroupAgreement {
     bool spans = false;
     GroupRound round;
   };
-  /// What is waited for: publications of a step, or that somebody has seen one.
+  /// What is waited for: publications of a step, of the members of a round or of everybody, or
+  /// that somebody has seen a step.
   struct Wanted {
     std::uint64_t published = 0;
     std::uint64_t seen = 0;
+    GroupRound round{};  ///< Its step is 0 if it is everybody's.
+    int member = 0;      ///< Of the round.
     friend bool operator==(const Wanted&, const Wanted&) = default;
   };
 
@@ -169,7 +172,6 @@ class GroupAgreement {
   Round& round_of(const GroupRound& key, int member);
   const Whereabouts& whereabouts(int rank, std::uint64_t step);
   void look_at_ranks(Time now);
-  void forget_unwanted();
   bool all_here(const GroupRound& key, const Round& round) const;
   Duration grace(const Round& round) const;
   Time start_at(const GroupRound& key, Round& round, Time now);
@@ -177,7 +179,12 @@ class GroupAgreement {
   void tell_party(const Round& round, const GroupMessage& message);
   void ask_who_lags();
   void answer_askers();
+  static bool under_way(const Round& round) { return round.on || !round.party.shares.empty(); }
+  bool gracious() const;
+  Wanted what_is_wanted() const;
   Time look_for_missing(Time now);
+  void ask_who(Time now);
+  static Wanted asked_about(const GroupMessage& message);
   void answer_curious();
   std::vector<int> late(const Wanted& wanted) const;
   void send(int machine, GroupMessage message);
@@ -203,8 +210,8 @@ class GroupAgreement {
 
   Time waiting_since_ = kNever;  ///< For what is wanted now.
   Wanted wanted_;
-  bool asked_who_ = false;
-  RankSet missing_;
+  Time asked_who_at_ = kNever;
+  std::vector<std::vector<int>> missing_;        ///< What each machine said last.
   std::vector<std::pair<int, Wanted>> curious_;  ///< Machines that want to know who is missing.
   std::vector<Outgoing> outbox_;
 };

@@ -1,6 +1,7 @@
 #include "explorer/group_machines_play.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "explorer/machines_play.h"
 
@@ -38,7 +39,8 @@ std::string GroupMachinesPlan::text() const {
 }
 
 GroupMachinesPlay::GroupMachinesPlay(const GroupMachinesPlan& plan, std::uint64_t seed)
-    : RandomPlay(seed),
+    // Whoever waits for long asks all machines: what that takes must not make more of them ask.
+    : RandomPlay(seed, 50 * static_cast<int>(plan.machine_of.size())),
       plan_(plan),
       groups_(static_cast<int>(plan.machine_of.size()), plan.options) {
   const int machines = *std::max_element(plan.machine_of.begin(), plan.machine_of.end()) + 1;
@@ -270,6 +272,26 @@ void GroupMachinesPlay::list_choices_of(int index) {
   }
 }
 
+/// Nothing can happen unless time goes on: no round has to wait for that where all have come.
+void GroupMachinesPlay::check_nobody_waits_in_vain() {
+  std::uint64_t slowest = std::numeric_limits<std::int64_t>::max();
+  for (const Rank& rank : ranks_) {
+    if (rank.counts) slowest = std::min(slowest, rank.seen);
+  }
+  for (int number = 0; number < static_cast<int>(ranks_.size()); ++number) {
+    const Rank& rank = ranks_[number];
+    const std::uint64_t step = rank.published;
+    if (!rank.counts || !rank.waits || groups_.everyone_at(step)) continue;
+    const std::vector<int> members = groups_.members_at(step, number);
+    const bool all_here = std::all_of(members.begin(), members.end(), [&](int other) {
+      return !ranks_[other].counts || ranks_[other].published >= step;
+    });
+    if (all_here && slowest + static_cast<std::uint64_t>(plan_.options.window) >= step) {
+      fail("a round waits for time to pass though everybody is there");
+    }
+  }
+}
+
 int GroupMachinesPlay::list_choices() {
   choices_.clear();
   for (int number = 0; number < static_cast<int>(ranks_.size()); ++number) {
@@ -284,6 +306,7 @@ int GroupMachinesPlay::list_choices() {
   for (const auto& [pair, messages] : mail_) {
     choices_.push_back({Choice::Kind::deliver, pair.first, pair.second});
   }
+  if (choices_.empty()) check_nobody_waits_in_vain();
   return static_cast<int>(choices_.size());
 }
 

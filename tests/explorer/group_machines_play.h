@@ -4,6 +4,7 @@
 // up and gather whenever the random schedule says so. Every play is checked:
 //   - a round starts only when somebody waits for it and its trigger, its grace and the window
 //   allow
+//   - no round waits for time to pass where everybody has come
 //   - each machine of a group brings its share once, and all of them know the same shares
 //   - all ranks average together with everybody's newest weights
 //   - the play comes to its end: no round that could start stays unstarted, and no message of
@@ -102,6 +103,7 @@ class GroupMachinesPlay : private RandomPlay {
 
   int list_choices() override;
   void list_choices_of(int machine);
+  void check_nobody_waits_in_vain();
   void take(int choice) override;
   round::Time next_moment() const override;
   bool over() const override;

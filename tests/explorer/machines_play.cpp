@@ -59,7 +59,7 @@ std::string MachinesPlan::text() const {
 }
 
 MachinesPlay::MachinesPlay(const MachinesPlan& plan, std::uint64_t seed)
-    : RandomPlay(seed), plan_(plan) {
+    : RandomPlay(seed, 50), plan_(plan) {
   const int machines = *std::max_element(plan.machine_of.begin(), plan.machine_of.end()) + 1;
   for (int machine = 0; machine < machines; ++machine) {
     machines_.push_back({.agreement = Agreement(plan.trigger, plan.window, plan.machine_of, machine,

@@ -15,7 +15,8 @@ class RandomPlay {
   virtual ~RandomPlay() = default;
 
  protected:
-  explicit RandomPlay(std::uint64_t seed) : random_(seed) {}
+  /// `seldom`: how seldom time goes on while something can happen.
+  RandomPlay(std::uint64_t seed, int seldom) : random_(seed), seldom_(seldom) {}
 
   /// Until it is over or something goes wrong.
   void play() {
@@ -23,7 +24,7 @@ class RandomPlay {
     for (int actions = 0; failure_.empty() && !over(); ++actions) {
       if (actions == kMostActions) return fail("the play does not come to its end");
       const int choices = list_choices();
-      if ((choices == 0 || random_.one_in(50)) && pass_time()) continue;
+      if ((choices == 0 || random_.one_in(seldom_)) && pass_time()) continue;
       if (choices == 0) return fail("nothing can happen any more, and the ranks are not through");
       take(random_.below(choices));
     }
@@ -44,6 +45,8 @@ class RandomPlay {
   std::string failure_;
 
  private:
+  int seldom_;
+
   bool pass_time() {
     const round::Time next = next_moment();
     if (next == round::kNever) return false;

@@ -71,16 +71,15 @@ bool open_mpi_yields() {
 }
 
 int tell_yields() {
+  // As mpirun says it where ranks outnumber cores.
+  setenv("OMPI_MCA_mpi_oversubscribe", "1", 1);
   const auto link = syncopate::fabric::connect(*syncopate::fabric::launcher_from_environment());
   auto fabric = link->fabric();
   const bool with_agent = open_mpi_yields();
   fabric.reset();
   const bool after_it = open_mpi_yields();
-  const char* oversubscribed = std::getenv("OMPI_MCA_mpi_oversubscribe");
-  const bool as_it_comes = oversubscribed != nullptr && std::string(oversubscribed) == "1";
-  std::printf("yields: %d with an agent, %d after it, %d as it comes\n", with_agent, after_it,
-              as_it_comes);
-  return !with_agent && after_it == as_it_comes ? EXIT_SUCCESS : EXIT_FAILURE;
+  std::printf("yields: %d with an agent, %d after it\n", with_agent, after_it);
+  return !with_agent && after_it ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int probe(const std::string& what) {

@@ -106,6 +106,27 @@ TEST(GroupAgreement, TheGraceEnds) {
   EXPECT_EQ(pair[0].started(), std::vector{kFirst});
 }
 
+TEST(GroupAgreement, NobodyWaitsForTheEndOfTheGraceForAMachineThatAllHaveLeft) {
+  Pair pair(options(first(), grace(std::chrono::seconds(1))));
+  pair.look(0, waiting(1), 500);
+  pair.deliver(0);
+  pair.look(1, {.published = 0, .seen = 0}, 600);
+  pair.deliver(1);
+  EXPECT_TRUE(pair[1].started().empty()) << "it starts what it does not want";
+  pair.look(0, waiting(1), 700);
+  EXPECT_EQ(pair[0].started(), std::vector{kFirst});
+}
+
+TEST(GroupAgreement, AMachineStartsNothingThatOnlyOthersWant) {
+  Pair pair(options(first(), automatic_grace(0.5)));
+  GroupFacts rank = waiting(1);
+  rank.step_time = std::chrono::milliseconds(2);
+  pair.look(0, rank, 0);
+  pair.deliver(0);
+  pair.look(1, computing(1), 100);
+  EXPECT_TRUE(pair[1].started().empty());
+}
+
 TEST(GroupAgreement, GraceGoesByTheStepsOfTheMembers) {
   Pair pair(options(first(), automatic_grace(0.5)));
   GroupFacts rank = waiting(1);
@@ -153,6 +174,44 @@ TEST(GroupAgreement, WhoeverWaitsForLongFindsOutForWhom) {
   pair.look(1, computing(0));
   pair.deliver(1);
   EXPECT_EQ(pair[0].missing().list(), std::vector{1});
+}
+
+TEST(GroupAgreement, WhoeverHasComeSinceIsNotMissingAnyLonger) {
+  Pair pair(options(all()));
+  pair.look(0, waiting(1), 0);
+  pair.look(0, waiting(1), kCurious);
+  pair.deliver(0);
+  pair.look(1, computing(0));
+  pair.deliver(1);
+  ASSERT_EQ(pair[0].missing().list(), std::vector{1});
+  const Time again = pair.look(0, waiting(1), kCurious + 1);
+  pair.look(0, waiting(1), again);
+  pair.deliver(0);
+  pair.look(1, waiting(1));
+  pair.deliver(1);
+  EXPECT_TRUE(pair[0].missing().empty());
+}
+
+TEST(GroupAgreement, OnlyMembersOfTheGroupAreMissing) {
+  GroupOptions still = options(all());
+  still.rotate = false;
+  std::vector<GroupAgreement> machines;
+  for (int machine = 0; machine < 4; ++machine) {
+    machines.emplace_back(still, std::vector{0, 1, 2, 3}, machine);
+    const GroupFacts rank = machine == 0 ? waiting(1) : computing(0);
+    machines.back().observe({&rank, 1}, 0);
+  }
+  const GroupFacts rank = waiting(1);
+  machines[0].observe({&rank, 1}, kCurious);
+  for (const auto& [to, message] : machines[0].take_messages()) {
+    machines[to].hear(0, message);
+    const GroupFacts absent = computing(0);
+    machines[to].observe({&absent, 1}, kCurious);
+    for (const auto& [back, answer] : machines[to].take_messages()) machines[back].hear(to, answer);
+  }
+  const std::vector<int> group = GroupPlan(4, still).members_at(1, 0);
+  ASSERT_EQ(group.size(), 2U);
+  EXPECT_EQ(machines[0].missing().list(), std::vector{group[0] == 0 ? group[1] : group[0]});
 }
 
 TEST(GroupAgreement, WhoeverWasThereWhenAskedIsNotMissing) {

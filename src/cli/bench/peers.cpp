@@ -93,8 +93,10 @@ std::optional<Side> with_driver(std::optional<Side> side, const std::string& nam
 
 std::optional<Side> openmpi(int ranks) {
   auto side = with_driver(started_by_openmpi(ranks), "peer_openmpi");
-  // Or ranks that wait would burn the cores of those that work. It knows from mpirun.
-  if (side && ranks > usable_cores()) side->note += " (it yields)";
+  if (!side || ranks <= usable_cores()) return side;
+  // Or ranks that wait would burn the cores of those that work; mpirun does not know of all limits.
+  side->environment.emplace_back("OMPI_MCA_mpi_yield_when_idle", "1");
+  side->note += ", OMPI_MCA_mpi_yield_when_idle=1 (it yields)";
   return side;
 }
 std::optional<Side> mpich(int ranks) { return with_driver(started_by_mpich(ranks), "peer_mpich"); }

@@ -3,6 +3,8 @@
 #include <mpi.h>
 
 #include <cstdlib>
+#include <mutex>
+#include <utility>
 
 #include "fabric/mpi/session.h"
 
@@ -16,6 +18,10 @@ extern "C" __attribute__((weak, visibility("default"))) bool opal_progress_set_y
 namespace syncopate::fabric::mpi {
 namespace {
 
+std::mutex mutex;      ///< For the rest: a process may have several worlds.
+int agents = 0;        ///< At work in this process.
+bool yielded = false;  ///< Before the first of them.
+
 /// Whoever sets it by hand has it so, and a program that started MPI may wait in it.
 bool may_change() {
   return opal_progress_set_yield_when_idle != nullptr && started_here() &&
@@ -25,11 +31,13 @@ bool may_change() {
 }  // namespace
 
 NoYields::NoYields() {
-  if (may_change()) yielded_ = opal_progress_set_yield_when_idle(false);
+  const std::lock_guard lock(mutex);
+  if (agents++ == 0 && may_change()) yielded = opal_progress_set_yield_when_idle(false);
 }
 
 NoYields::~NoYields() {
-  if (yielded_) opal_progress_set_yield_when_idle(true);
+  const std::lock_guard lock(mutex);
+  if (--agents == 0 && std::exchange(yielded, false)) opal_progress_set_yield_when_idle(true);
 }
 
 }  // namespace syncopate::fabric::mpi

@@ -13,9 +13,6 @@ class NoYields {
   ~NoYields();
   NoYields(const NoYields&) = delete;
   NoYields& operator=(const NoYields&) = delete;
-
- private:
-  bool yielded_ = false;  ///< It did before.
 };
 
 }  // namespace syncopate::fabric::mpi
