@@ -240,7 +240,10 @@ Snapshot Checkpoints::read(int rank, torch::optim::Optimizer* optimizer) const {
   });
 }
 
-bool has_checkpoint(const fs::path& run) { return fs::exists(run / kFolder); }
+bool has_checkpoint(const fs::path& run) {
+  std::error_code unreadable;  // Its machine may be the one that is lost.
+  return fs::exists(run / kFolder, unreadable);
+}
 
 std::map<int, double> saved_clocks(const fs::path& run) {
   std::map<int, double> clocks;

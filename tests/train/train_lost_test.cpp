@@ -57,7 +57,7 @@ class MachineLost : public UnderMpirun {
 
   static constexpr int kRoundsToCheckpoint = 25;
   static constexpr const char* kAdvice =
-      ". Its last checkpoint is whole: go on under Open MPI's mpirun with: syncopate train "
+      ". The last checkpoint is whole: go on under Open MPI's mpirun with: syncopate train "
       "--resume ";
 };
 

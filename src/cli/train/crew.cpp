@@ -271,7 +271,7 @@ train::Finished Crew::train_here(const std::string& shown, const train::Config& 
       new World(*world_);  // Leaving it in good order could take until all others have left.
     }
     throw_with_advice(train::has_checkpoint(directory)
-                          ? fmt::format("Its last checkpoint is whole: {} (fewer ranks will do)",
+                          ? fmt::format("The last checkpoint is whole: {} (fewer ranks will do)",
                                         go_on(directory))
                           : "Start the job again: there is no checkpoint to go on from");
   }
