@@ -349,10 +349,12 @@ int board_refused() {
   } catch (const Error& error) {
     std::printf("rank %d: %s\n", rank, error.what());
     const std::string text = error.what();
-    const char* words = rank == kAgent ? "ulimit -f"
-                        : rank == 1    ? "waited in vain"
-                                       : "did not come";
-    if (text.find(words) != std::string::npos) log(rank, "content");
+    const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+    // Rank 0, which speaks for rank 1, gives up and goes: rank 1 hears that, or finds it gone.
+    const bool content = rank == kAgent ? says("ulimit -f")
+                         : rank == 1    ? says("waited in vain") || says("spoke for this machine")
+                                        : says("did not come");
+    if (content) log(rank, "content");
     return EXIT_FAILURE;
   }
 }
