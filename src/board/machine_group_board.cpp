@@ -1,7 +1,6 @@
 #include "board/machine_group_board.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace syncopate::board {
 
@@ -35,21 +34,6 @@ void MachineGroupBoard::publish_mean(const Gathering& where, int buffer,
   record(where).event.signal(host_);
   // Owners may have waited for their slots.
   hot_->event.signal(host_);
-}
-
-RoundNumber MachineGroupBoard::least_seen() const {
-  RoundNumber least = std::numeric_limits<std::int64_t>::max();
-  for (int rank = 0; rank < shape_.ranks; ++rank) {
-    if (counts(rank)) least = std::min(least, seen(rank));
-  }
-  return least;
-}
-
-bool MachineGroupBoard::anybody_counts() const {
-  for (int rank = 0; rank < shape_.ranks; ++rank) {
-    if (counts(rank)) return true;
-  }
-  return false;
 }
 
 void MachineGroupBoard::note_elsewhere(RoundNumber seen) {

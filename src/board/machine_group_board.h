@@ -29,9 +29,6 @@ class MachineGroupBoard : public GroupBoard {
   void publish_mean(const Gathering& where, int buffer, const std::vector<int>& contributors,
                     std::uint64_t staleness);
 
-  /// What every rank of this machine that counts has seen; a large number if there is none.
-  RoundNumber least_seen() const;
-  bool anybody_counts() const;
   void note_elsewhere(RoundNumber seen);
 };
 

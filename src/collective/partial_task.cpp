@@ -8,6 +8,7 @@
 #include "board/layout.h"
 #include "collective/region.h"
 #include "fabric/packet.h"
+#include "round/machines.h"
 #include "round/step_times.h"
 
 namespace syncopate::detail {
@@ -45,14 +46,6 @@ RankSet take_set(fabric::Unpacker& unpacker, int count) {
   return ranks;
 }
 
-std::vector<std::vector<int>> ranks_by_machine(const fabric::Place& place) {
-  std::vector<std::vector<int>> result(place.machines());
-  for (int rank = 0; rank < place.ranks(); ++rank) {
-    result[place.machine_of[rank]].push_back(rank);
-  }
-  return result;
-}
-
 std::size_t bytes_with_line(std::size_t bytes, std::size_t machines, fabric::Combine combine) {
   if (combine != fabric::Combine::sum) return 0;
   return bytes <= kLongestWithLine && bytes * machines <= kMostGathered ? bytes : 0;
@@ -84,7 +77,7 @@ PartialTask::PartialTask(Agent::Means means, std::shared_ptr<Region> region,
       shape_(shape),
       options_(options),
       board_(region_->data(), shape, means_.roster, means_.host),
-      ranks_of_(ranks_by_machine(means_.place)),
+      ranks_of_(round::ranks_by_machine(means_.place.machine_of)),
       values_bytes_(
           bytes_with_line(shape.elements * size_of(shape.type), ranks_of_.size(), combine)),
       agreement_(options.trigger, options.window, means_.place.machine_of, means_.place.machine,

@@ -41,8 +41,6 @@ class Doorbell {
   /// Rings at a machine whose address is known, by all ways that may lead there.
   void ring(int machine);
 
-  /// Whether a machine has ever rung here.
-  bool proven(int machine) const { return proven_[machine].load() != 0; }
   /// Which machines have rung for the first time since the last call, and by which way. They should
   /// be told (prefer()).
   std::vector<std::pair<int, int>> take_proven_ways();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "round/machines.h"
+
 namespace syncopate::round {
 namespace {
 
@@ -18,21 +20,20 @@ Agreement::Agreement(const Trigger& trigger, int window, const std::vector<int>&
     : trigger_(trigger),
       window_(static_cast<std::uint64_t>(window)),
       machine_(machine),
-      ranks_of_(*std::max_element(machine_of.begin(), machine_of.end()) + 1),
+      ranks_of_(ranks_by_machine(machine_of)),
+      place_(machine_of.size()),
       next_(rounds_before + 1),
       known_(machines()),
       heard_(machines()),
       askers_(machines()),
       said_(machines()) {
-  for (int rank = 0; rank < static_cast<int>(machine_of.size()); ++rank) {
-    std::vector<int>& ranks = ranks_of_[machine_of[rank]];
-    place_.emplace_back(machine_of[rank], static_cast<int>(ranks.size()));
-    ranks.push_back(rank);
-  }
   for (int other = 0; other < machines(); ++other) {
     const int ranks = static_cast<int>(ranks_of_[other].size());
     known_[other] = {.here = RankSet(ranks), .counting = RankSet(ranks), .seen = rounds_before};
-    for (int rank = 0; rank < ranks; ++rank) known_[other].counting.insert(rank);
+    for (int rank = 0; rank < ranks; ++rank) {
+      place_[ranks_of_[other][rank]] = {other, rank};
+      known_[other].counting.insert(rank);
+    }
   }
   at_start_ = known_;
 }

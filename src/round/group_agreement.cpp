@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "round/machines.h"
 #include "round/step_times.h"
 
 namespace syncopate::round {
@@ -20,16 +21,13 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<in
       plan_(static_cast<int>(machine_of.size()), options),
       machine_(machine),
       machine_of_(machine_of),
-      ranks_of_(*std::max_element(machine_of.begin(), machine_of.end()) + 1),
+      ranks_of_(ranks_by_machine(machine_of)),
       together_step_(plan_.every()),
       seen_(machines()),
       asked_(machines()),
       askers_(machines()),
       told_(machines()),
       missing_(machines()) {
-  for (int rank = 0; rank < static_cast<int>(machine_of.size()); ++rank) {
-    ranks_of_[machine_of[rank]].push_back(rank);
-  }
   own_.resize(own_ranks().size());
   whereabouts_.resize(own_ranks().size());
 }
