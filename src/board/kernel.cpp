@@ -85,7 +85,7 @@ void weighted_sum_with(Sum sum, DataType type, std::size_t elements, std::span<c
     return;
   }
   if (terms.size() == 1 && is_one(type, terms[0].weight) && is_one(type, scale)) {
-    std::memcpy(out, terms[0].values, elements * size_of(type));
+    if (out != terms[0].values) std::memcpy(out, terms[0].values, elements * size_of(type));
     return;
   }
   const PlainArithmetic plain;

@@ -23,7 +23,8 @@ enum class Store { cached, streaming };
 /// 16-bit types accumulate in float32, float32 in float32, float64 in float64; weights and scale
 /// are rounded to the accumulator's type first; a weight or scale of 1 costs and changes nothing;
 /// no fused multiply-add is used, so every instruction set gives the same bits. One term with
-/// weight and scale 1 is copied bit for bit; no term at all gives zeros. `out` overlaps no term.
+/// weight and scale 1 is copied bit for bit; no term at all gives zeros. `out` may be one of the
+/// terms, and overlaps no other.
 void weighted_sum(DataType type, std::size_t elements, std::span<const Term> terms, double scale,
                   void* out, Store store = Store::cached);
 

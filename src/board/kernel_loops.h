@@ -166,6 +166,11 @@ inline void add_few(const Pass<Scalar>& pass, std::size_t elements) {
   if (at < elements) add_vectors(pass, at, std::make_index_sequence<1>());
 }
 
+inline bool is_term(std::span<const Term> terms, const void* out) {
+  return std::any_of(terms.begin(), terms.end(),
+                     [&](const Term& term) { return term.values == out; });
+}
+
 template <typename Format>
 void sum(std::size_t elements, std::span<const Term> terms, double scale, void* out, Store store) {
   using Element = typename Format::Element;
@@ -173,8 +178,8 @@ void sum(std::size_t elements, std::span<const Term> terms, double scale, void* 
   constexpr std::size_t vector_bytes = width * sizeof(Element);
 
   auto* bytes = static_cast<std::byte*>(out);
+  using Scalar = ScalarFormat<Element>;
   if (elements < width) {
-    using Scalar = ScalarFormat<Element>;
     add_few(Pass<Scalar>{.terms = terms, .out = bytes, .scale = scale}, elements);
     return;
   }
@@ -189,18 +194,24 @@ void sum(std::size_t elements, std::span<const Term> terms, double scale, void* 
     first = pass.stream ? head / sizeof(Element) : 0;
   }
   // What does not fill a vector, at either end, is done as a whole one that overlaps its
-  // neighbour: the same elements come out twice, with the same bits.
+  // neighbour: the same elements come out twice, with the same bits. Unless they go where they
+  // came from, which would count them twice.
   const std::size_t last = elements - (elements - first) % width;
+  const bool in_place = (first != 0 || last != elements) && is_term(terms, out);
   Pass<Format> edge = pass;
   edge.stream = false;
-  if (first != 0) add_vectors(edge, 0, one);
+  Pass<Scalar> rest{.terms = terms, .out = bytes, .scale = scale};
+  if (first != 0) in_place ? add_few(rest, first) : add_vectors(edge, 0, one);
   if (last - first <= 4 * width) {
     pass.first = first;
     add_block(pass, last - first);
   } else {
     add_blocks(pass, first, last);
   }
-  if (last != elements) add_vectors(edge, elements - width, one);
+  if (last != elements) {
+    rest.first = last;
+    in_place ? add_few(rest, elements - last) : add_vectors(edge, elements - width, one);
+  }
   if constexpr (Format::streams) {
     if (pass.stream) Format::fence();
   }

@@ -31,7 +31,11 @@ MachineBoard::OnlyShare MachineBoard::only_share(RoundNumber round) {
   int rank = 0;
   while ((contributors_[rank / 64] >> (rank % 64) & 1) == 0) ++rank;
   const auto word = DecideWord::unpack(words_[rank].load());
-  return {.values = slot_values(rank, word.taken - 1), .spare = lines_[rank].reading.load() == 0};
+  const int slot = word.taken - 1;
+  return {.values = slot_values(rank, slot),
+          .rank = rank,
+          .slot = slot,
+          .spare = lines_[rank].reading.load() == 0};
 }
 
 void MachineBoard::sum_up(RoundNumber round, double divisor, void* into) {
@@ -65,6 +69,12 @@ int MachineBoard::result_buffer() {
     result_ = free_buffer(published(), -1);
   }
   return result_;
+}
+
+void MachineBoard::adopt(const OnlyShare& share) {
+  void* const before = result();
+  reduction_.move_values(result_buffer(), share.values);
+  move_slot_values(share.rank, share.slot, before);
 }
 
 void MachineBoard::publish(RoundNumber round, const Said& said) {

@@ -1,8 +1,9 @@
 // The board of a partial allreduce as the agent of its machine sees it, in a world of several.
 // Here a round goes: the agent takes the deposits of its ranks; opens the round, so that whoever
 // waits can help with this machine's own sum, in a buffer called the stage; reduces the stages of
-// all machines into a result; and publishes that. Nobody else starts or publishes rounds, so
-// results need no second attempts. If the agent's process dies, its machine is lost.
+// all machines into a result; and publishes that. Where a single rank contributes, its deposit is
+// the sum, and the result can take its place. Nobody else starts or publishes rounds, so results
+// need no second attempts. If the agent's process dies, its machine is lost.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,8 @@ class MachineBoard : public PartialBoard {
   void take(RoundNumber round, Share& share);
   struct OnlyShare {
     void* values = nullptr;
+    int rank = -1;       ///< Whose they are, …
+    int slot = -1;       ///< … and where it wrote them.
     bool spare = false;  ///< Nobody else reads them any more: they may be written over.
   };
   /// The values of the only rank that contributes, if there is one and they count once.
@@ -46,6 +49,8 @@ class MachineBoard : public PartialBoard {
   /// Where the result goes. The same until it is published.
   int result_buffer();
   void* result() { return reduction_.values(result_buffer()); }
+  /// Makes what is in the place of `share`, a spare one, the result: the two exchange their memory.
+  void adopt(const OnlyShare& share);
   struct Said {
     ResultHeader header;
     std::vector<std::uint64_t> contributors;  ///< By their numbers in the world.

@@ -12,11 +12,19 @@ namespace {
 constexpr std::size_t kLine = 64;
 /// From here on it pays to look up exactly which result was freed last, to reuse its memory.
 constexpr std::size_t kWorthReusing = 16 << 10;
+
+/// From the `first` of those that begin at `offset`.
+Places places_at(std::byte* memory, std::size_t offset, const PartialShape& shape, int first) {
+  if (!shape.across()) return {};
+  return {memory, reinterpret_cast<Shared<std::uint64_t>*>(memory + offset) + first};
+}
+
 }  // namespace
 
 struct PartialBoard::Parts {
   Layout layout;
-  std::size_t hot, control, words, standings, lines, ring, slots, slot_bytes, values_offset;
+  std::size_t hot, control, words, standings, lines, ring, places;
+  std::size_t slots, slot_bytes, values_offset;
   Chunking chunking;
 
   explicit Parts(const PartialShape& shape)
@@ -26,10 +34,14 @@ struct PartialBoard::Parts {
         standings(layout.add(shape.ranks)),
         lines(layout.add(shape.ranks * sizeof(Line))),
         ring(control + sizeof(Control)),
+        places(layout.add(shape.across() ? (shape.ranks * kSlots + shape.buffers()) *
+                                               sizeof(Shared<std::uint64_t>)
+                                         : 0)),
         chunking(Chunking::of(shape.elements, shape.type, shape.ranks)) {
     const std::size_t bytes = shape.elements * size_of(shape.type);
-    // A small vector shares the line of its note; a larger one starts on a line of its own.
-    values_offset = bytes <= kLine - sizeof(Note) ? sizeof(Note) : kLine;
+    // A small vector shares the line of its note; a larger one starts on a line of its own, and so
+    // does one that may become a result.
+    values_offset = !shape.across() && bytes <= kLine - sizeof(Note) ? sizeof(Note) : kLine;
     Layout one;
     one.add(values_offset + bytes);
     slot_bytes = one.size();
@@ -66,8 +78,10 @@ PartialBoard::PartialBoard(std::byte* memory, const PartialShape& shape, const P
       slots_(memory + parts.slots),
       slot_bytes_(parts.slot_bytes),
       values_offset_(parts.values_offset),
+      places_(places_at(memory, parts.places, shape, 0)),
       reduction_(memory, parts.layout, shape.buffers() + (shape.settles() ? shape.ranks : 0),
-                 parts.chunking, shape.type, roster),
+                 parts.chunking, shape.type, roster,
+                 places_at(memory, parts.places, shape, shape.ranks * kSlots)),
       known_(shape.ring()),
       gathered_(shape.ranks),
       contributors_((shape.ranks + 63) / 64),
@@ -313,7 +327,8 @@ bool PartialBoard::collect(AttemptWord attempt, Job& job, ResultHeader& header) 
          .scale = scale(header),
          .header = &header,
          .contributors = contributors_,
-         .reporters = reporters_};
+         .reporters = reporters_,
+         .front_first = shape_.across()};
   return true;
 }
 

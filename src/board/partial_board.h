@@ -259,7 +259,12 @@ class PartialBoard {
                Host& host);
   std::byte* slot_head(int rank, int slot) const;
   Note& note(int rank, int slot) const { return *reinterpret_cast<Note*>(slot_head(rank, slot)); }
-  void* slot_values(int rank, int slot) const { return slot_head(rank, slot) + values_offset_; }
+  void* slot_values(int rank, int slot) const {
+    return places_.find(rank * kSlots + slot, slot_head(rank, slot) + values_offset_);
+  }
+  void move_slot_values(int rank, int slot, const void* to) const {
+    places_.move(rank * kSlots + slot, to);
+  }
   void prefetch_deposits() const;
   int free_slot(const DecideWord& word, int avoid) const;
   /// Our word as it would be if all that we settled were written down.
@@ -314,6 +319,7 @@ class PartialBoard {
   std::byte* slots_;
   std::size_t slot_bytes_;
   std::size_t values_offset_;
+  Places places_;  ///< Across machines: of the slots' values.
   Reduction reduction_;
 
   std::uint64_t dropped_ = 0;

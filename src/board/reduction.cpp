@@ -52,12 +52,13 @@ Layout Reduction::extend(Layout layout, int ranks, int buffers, const Chunking& 
 }
 
 Reduction::Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
-                     DataType type, const Roster& roster)
+                     DataType type, const Roster& roster, Places places)
     : head_bytes_(round_up(head_size(roster.world_ranks()), Layout::kUnit)),
       value_bytes_(round_up(chunking.elements * size_of(type), Layout::kUnit)),
       chunking_(chunking),
       type_(type),
-      roster_(roster) {
+      roster_(roster),
+      places_(places) {
   Layout layout = start;
   words_ = memory + layout.add(std::size_t(buffers) * chunking.count * kWordStride);
   heads_ = memory + layout.add(buffers * head_bytes_);
@@ -88,7 +89,9 @@ std::span<const std::uint64_t> Reduction::contributors(int buffer) const { retur
 
 std::span<const std::uint64_t> Reduction::reporters(int buffer) const { return bits(buffer, 1); }
 
-void* Reduction::values(int buffer) const { return values_ + buffer * value_bytes_; }
+void* Reduction::values(int buffer) const {
+  return places_.find(buffer, values_ + buffer * value_bytes_);
+}
 
 void Reduction::prefetch(int buffer) const {
   prefetch_to_write(head(buffer));
@@ -114,7 +117,8 @@ bool Reduction::holds_chunk(int buffer, int rank) const {
 Reduction::Outcome Reduction::help(const Job& job) {
   const int count = chunking_.count;
   // Helpers begin at different places, so that they seldom want the same chunk.
-  const int first = static_cast<int>(std::int64_t{roster_.rank()} * count / roster_.ranks());
+  const std::int64_t rank = roster_.rank();
+  const auto first = static_cast<int>(job.front_first ? rank : rank * count / roster_.ranks());
   bool pending = false;
   for (int i = 0; i < count; ++i) {
     const Outcome outcome = help_with(job, (first + i) % count);
@@ -182,6 +186,7 @@ void Reduction::write(const Job& job, int chunk) const {
   const std::size_t begin = chunk * chunking_.chunk;
   const std::size_t end = std::min(begin + chunking_.chunk, chunking_.elements);
   const std::size_t size = size_of(type_);
+  const bool streams = chunking_.elements * size >= kStreamingFrom && !job.front_first;
   const auto reduce = [&](std::size_t from, std::size_t to) {
     std::array<Term, kMaxRanks> terms;
     for (std::size_t i = 0; i < job.terms.size(); ++i) {
@@ -190,7 +195,7 @@ void Reduction::write(const Job& job, int chunk) const {
     }
     weighted_sum(type_, to - from, {terms.data(), job.terms.size()}, job.scale,
                  static_cast<std::byte*>(values(job.buffer)) + from * size,
-                 chunking_.elements * size >= kStreamingFrom ? Store::streaming : Store::cached);
+                 streams ? Store::streaming : Store::cached);
   };
   if constexpr (kStepped) {
     // A helper can be stopped in the middle of a chunk: let tests do so.

@@ -15,6 +15,7 @@
 
 #include "board/kernel.h"
 #include "board/layout.h"
+#include "board/places.h"
 #include "board/roster.h"
 #include "board/shared.h"
 #include "board/words.h"
@@ -52,6 +53,7 @@ struct Job {
   const ResultHeader* header;
   std::span<const std::uint64_t> contributors;  ///< Rank sets as bits.
   std::span<const std::uint64_t> reporters;     ///< Ranks that report drops.
+  bool front_first = false;  ///< Somebody goes on with the first chunks while the others are made.
 };
 
 class Reduction {
@@ -62,8 +64,9 @@ class Reduction {
     over,      // the attempt is no longer the current one
   };
 
+  /// `places`: where the values of buffers are that are not in their own place.
   Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
-            DataType type, const Roster& roster);
+            DataType type, const Roster& roster, Places places = {});
   /// `ranks`: those of the world, of whom a result may tell.
   static Layout extend(Layout layout, int ranks, int buffers, const Chunking& chunking,
                        DataType type);
@@ -83,6 +86,7 @@ class Reduction {
   std::span<const std::uint64_t> contributors(int buffer) const;
   std::span<const std::uint64_t> reporters(int buffer) const;
   void* values(int buffer) const;
+  void move_values(int buffer, const void* to) const { places_.move(buffer, to); }
   /// Writes what a result says of itself where no job does.
   void describe(int buffer, const ResultHeader& result, std::span<const std::uint64_t> contributing,
                 std::span<const std::uint64_t> reporting) const;
@@ -104,6 +108,7 @@ class Reduction {
   Chunking chunking_;
   DataType type_;
   const Roster& roster_;
+  Places places_;
 };
 
 }  // namespace syncopate::board

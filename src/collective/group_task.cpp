@@ -127,9 +127,8 @@ bool GroupTask::begin(const GroupRound& round) {
     work.unread.resize(bytes_);
   }
   board::MachineGroupBoard::Share share = board_.choose_all(where(round));
-  work.stage.resize(bytes_);
   board::weighted_sum(shape_.type, shape_.elements, share.terms,
-                      1 / reserve_of(shape_.type, party.most), work.stage.data());
+                      1 / reserve_of(shape_.type, party.most), values(work));
   agreement_.bring(round, {share.staleness, std::move(share.contributors)});
   under_way_.emplace(round, std::move(work));
   return true;
@@ -142,8 +141,8 @@ void GroupTask::sum_up(const GroupRound& round, Work& work) {
   const double scale = reserve_of(shape_.type, party.most) /
                        static_cast<double>(std::max<std::size_t>(contributors, 1));
   work.sum.emplace(*means_.channel, party.machines, means_.place.machine);
-  work.sum->begin({.mine = work.stage.data(),
-                   .result = work.buffer >= 0 ? board_.values(work.buffer) : work.unread.data(),
+  work.sum->begin({.mine = values(work),
+                   .result = values(work),
                    .elements = shape_.elements,
                    .type = shape_.type,
                    .scale = scale},

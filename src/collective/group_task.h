@@ -38,9 +38,8 @@ class GroupTask final : public Agent::Task {
  private:
   /// A round to which this machine has brought its share.
   struct Work {
-    int buffer = -1;                ///< Where the mean goes …
+    int buffer = -1;                ///< Where this machine's sum is, and then the mean …
     std::vector<std::byte> unread;  ///< … or here, if no member of this machine is left.
-    std::vector<std::byte> stage;   ///< This machine's sum.
     std::optional<SumByParts> sum;  ///< Once all shares are known.
   };
 
@@ -50,6 +49,9 @@ class GroupTask final : public Agent::Task {
   board::Gathering where(const round::GroupRound& round) const;
   /// Returns false if there is no buffer at the moment.
   bool begin(const round::GroupRound& round);
+  void* values(Work& work) const {
+    return work.buffer >= 0 ? board_.values(work.buffer) : work.unread.data();
+  }
   void sum_up(const round::GroupRound& round, Work& work);
   /// Returns whether the mean is published.
   bool advance(const round::GroupRound& round, Work& work);

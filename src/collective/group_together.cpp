@@ -77,12 +77,12 @@ void GroupTogether::sum_up() {
   }
   phase_ = Phase::idle;
   if (agreement_.gather(agreed) == 0) return;
-  stage_.resize(shape_.elements * size_of(shape_.type));
+  if (buffer_ < 0) unread_.resize(shape_.elements * size_of(shape_.type));
+  void* const values = buffer_ >= 0 ? board_.values(buffer_) : unread_.data();
   board::weighted_sum(shape_.type, shape_.elements, share_.terms,
-                      1 / reserve_of(shape_.type, largest_), stage_.data());
-  if (buffer_ < 0) unread_.resize(stage_.size());
-  sum_.begin({.mine = stage_.data(),
-              .result = buffer_ >= 0 ? board_.values(buffer_) : unread_.data(),
+                      1 / reserve_of(shape_.type, largest_), values);
+  sum_.begin({.mine = values,
+              .result = values,
               .elements = shape_.elements,
               .type = shape_.type,
               .scale = reserve_of(shape_.type, largest_) / std::max(contributors, 1)},

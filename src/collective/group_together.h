@@ -66,9 +66,8 @@ class GroupTogether {
 
   Phase phase_ = Phase::idle;
   board::MachineGroupBoard::Share share_;
-  int buffer_ = -1;                ///< Where the mean goes …
+  int buffer_ = -1;                ///< Where this machine's sum is, and then the mean …
   std::vector<std::byte> unread_;  ///< … or here, if nobody is left on this machine.
-  std::vector<std::byte> stage_;   ///< This machine's sum.
   std::unique_ptr<fabric::Operation> gathering_;
   MachineSum sum_;
   std::uint64_t moves_ = 0;

@@ -99,6 +99,7 @@ class PartialTask final : public Agent::Task {
   std::size_t piece_;      ///< Elements that go over the fabric at once: the same everywhere.
   std::size_t begun_ = 0;  ///< Elements whose reduction over the machines has begun.
   /// Where this machine's sum is if a single rank of it contributes and it need not be divided.
+  /// If it is spare as well, the sum of all machines takes its place.
   board::MachineBoard::OnlyShare direct_;
   MachineSum sum_;          ///< Of pieces.
   bool under_way_ = false;  ///< The piece that was begun last.

@@ -1,7 +1,6 @@
 #include "collective/sum_by_parts.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "board/kernel.h"
 
@@ -9,10 +8,9 @@ namespace syncopate::detail {
 
 std::size_t SumByParts::piece_bytes(std::size_t machines) {
   constexpr std::size_t kOfMachine = 64 << 10;
+  constexpr std::size_t kSmallest = 2 << 20;
   constexpr std::size_t kLargest = 4 << 20;
-  // Between two there is one message each way for a piece, and longer ones are faster.
-  const std::size_t smallest = machines > 2 ? 512 << 10 : 1 << 20;
-  return std::clamp(kOfMachine * machines, smallest, kLargest);
+  return std::clamp(kOfMachine * machines, kSmallest, kLargest);
 }
 
 SumByParts::SumByParts(fabric::Channel& channel, std::vector<int> machines, int own)
@@ -69,24 +67,16 @@ void SumByParts::begin_piece(std::size_t begin) {
 void SumByParts::add_up() {
   added_up_ = true;
   const auto [begin, end] = part(own_);
-  // What is copied should still be in the nearest cache.
-  constexpr std::size_t kCopied = 8 << 10;
-  const std::size_t longest = vectors_.spare ? kCopied / size_of(vectors_.type) : end - begin;
   std::vector<board::Term> terms(machines_.size());
-  for (std::size_t at = begin; at < end; at += longest) {
-    const std::size_t count = std::min(longest, end - at);
-    const std::byte* theirs = parts_.data() + bytes(at - begin);
-    for (std::size_t i = 0; i < machines_.size(); ++i) {
-      terms[i] = {.values = i == own_ ? mine(at) : theirs, .weight = 1};
-      if (i != own_) theirs += bytes(end - begin);
-    }
-    board::weighted_sum(vectors_.type, count, terms, vectors_.scale, result(at));
-    if (vectors_.spare) std::memcpy(mine(at), result(at), bytes(count));
+  const std::byte* theirs = parts_.data();
+  for (std::size_t i = 0; i < machines_.size(); ++i) {
+    terms[i] = {.values = i == own_ ? mine(begin) : theirs, .weight = 1};
+    if (i != own_) theirs += bytes(end - begin);
   }
-  const std::byte* sum = vectors_.spare ? mine(begin) : result(begin);
+  board::weighted_sum(vectors_.type, end - begin, terms, vectors_.scale, result(begin));
   for (std::size_t step = 1; step < machines_.size(); ++step) {
     const std::size_t other = (own_ + step) % machines_.size();
-    sent_.push_back(channel_.send(machines_[other], tag_ + 1, sum, bytes(end - begin)));
+    sent_.push_back(channel_.send(machines_[other], tag_ + 1, result(begin), bytes(end - begin)));
   }
 }
 

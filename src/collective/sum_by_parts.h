@@ -1,13 +1,8 @@
 // A sum over machines, cut into a part for each: a machine gets its part from all others, adds it
 // up in the order of machines, and gives the sum to them. So every value travels twice and is
 // added once, by one machine, which makes the result the same everywhere. A long vector goes piece
-// by piece.
-//
-// Where machines are processes of one host that read each other's memory, it matters whose cache
-// has last read a line: a core that writes to it again has to take it back first, and taking back a
-// part's sum can take longer than all the rest. So the sum of a part is sent from where the
-// machine's own values of it were, if these are spare: whoever writes the next values there takes
-// the lines back anyway, and of the result nobody else ever reads a line.
+// by piece. Nobody sends a sum before it has all parts of it, so the result may take the place of
+// what was summed up: half the memory is then half the traffic.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +17,10 @@ namespace syncopate::detail {
 /// What is summed up over machines.
 struct MachineSumVectors {
   void* mine = nullptr;
-  void* result = nullptr;  ///< Overlaps nothing else.
+  void* result = nullptr;  ///< May be `mine`.
   std::size_t elements = 0;
   DataType type = DataType::float32;
-  double scale = 1;    ///< The sum is multiplied by it.
-  bool spare = false;  ///< `mine` may be written over, and is written anew before the next sum.
+  double scale = 1;  ///< The sum is multiplied by it.
 };
 
 class SumByParts {

@@ -176,6 +176,28 @@ TYPED_TEST(WeightedSum, IsTheSameBitsAtEveryAlignment) {
   }
 }
 
+TYPED_TEST(WeightedSum, IsTheSameBitsInPlaceOfAnyTerm) {
+  for (const std::size_t elements : {1, 2, 7, 16, 17, 63, 65, 129, 1000, 1027, 5003}) {
+    for (const std::size_t count : {1, 2, 3, 6, 7, 13}) {
+      auto inputs = this->inputs(count, elements, sizeof(TypeParam));
+      const auto expected = reference<TypeParam>(elements, this->weigh(inputs, true), 0.7);
+      for (std::size_t place = 0; place < count; ++place) {
+        for (const auto level : detail::supported_levels()) {
+          for (const auto store : stores) {
+            auto fresh = this->inputs(count, elements, sizeof(TypeParam));
+            const auto terms = this->weigh(fresh, true);
+            detail::weighted_sum_at(level, data_type<TypeParam>, elements, terms, 0.7,
+                                    fresh[place].data(), store);
+            ASSERT_TRUE(same_bits(expected, fresh[place].data()))
+                << detail::to_string(level) << ", " << elements << " elements, term " << place
+                << " of " << count << (store == Store::streaming ? ", streaming" : ", cached");
+          }
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(WeightedSum, IsTheSameBitsHoweverItIsCut) {
   constexpr std::size_t elements = 2500;
   auto inputs = this->inputs(13, elements, 0);

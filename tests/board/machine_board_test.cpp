@@ -1,11 +1,12 @@
-// The board of a partial allreduce with an agent: a rank that gives up on a round late, and one
-// that adds to a deposit while the agent takes it.
+// The board of a partial allreduce with an agent: results that take the place of a deposit, a rank
+// that gives up on a round late, and one that adds to a deposit while the agent takes it.
 #include "board/machine_board.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "board/own_board.h"
@@ -13,28 +14,99 @@
 namespace syncopate::board {
 namespace {
 
-TEST(MachineBoard, OpensARoundThoughARankGivesUpOnTheOneBefore) {
-  const PartialShape shape{.elements = 4, .ranks = 2, .world_ranks = 3, .window = 8};
-  for (int moment = 0;; ++moment) {
-    const auto seats = zeroed(Roster::bytes(2));
-    Roster::prepare(seats.get(), std::vector<int>{0, 1}, 3);
-    const auto host = make_thread_host();
-    Roster agents(seats.get(), 0, *host);
-    Roster ranks(seats.get(), 1, *host);
-    agents.join({.pid = 100, .started = 7});
-    ranks.join({.pid = 101, .started = 7});
-    const auto memory = zeroed(shape.bytes());
-    MachineBoard agent(memory.get(), shape, agents, *host);
-    PartialBoard rank(memory.get(), shape, ranks, *host);
+constexpr std::size_t kElements = 8;
+
+/// The board of a machine in a world that has one rank more, elsewhere.
+class Machine {
+ public:
+  explicit Machine(int ranks)
+      : shape_{.elements = kElements, .ranks = ranks, .world_ranks = ranks + 1, .window = 8} {
+    std::vector<int> numbers(ranks);
+    for (int rank = 0; rank < ranks; ++rank) numbers[rank] = rank;
+    Roster::prepare(seats_.get(), numbers, ranks + 1);
+    for (int rank = 0; rank < ranks; ++rank) {
+      rosters_.push_back(std::make_unique<Roster>(seats_.get(), rank, *host_));
+      rosters_.back()->join({.pid = 100U + rank, .started = 7});
+      ranks_.push_back(
+          std::make_unique<PartialBoard>(memory_.get(), shape_, *rosters_.back(), *host_));
+    }
+    agent_ = std::make_unique<MachineBoard>(memory_.get(), shape_, *rosters_[0], *host_);
+  }
+
+  MachineBoard& agent() { return *agent_; }
+  PartialBoard& rank(int rank) { return *ranks_[rank]; }
+
+  void* deposit(int rank, float value) {
+    const int slot = ranks_[rank]->writable_slot();
+    auto* const values = static_cast<float*>(ranks_[rank]->slot(slot));
+    std::fill_n(values, kElements, value);
+    ranks_[rank]->deposit(slot, 1, ranks_[rank]->seen(), 0);
+    return values;
+  }
+  void take(RoundNumber round) {
     MachineBoard::Share share;
-    agent.take(1, share);
-    agent.open(1, 1);
-    const AttemptWord stalled = rank.attempt();
-    agent.publish(1, {.header = {.round = 1}, .contributors = {0}, .reporters = {0}});
-    agent.take(2, share);
-    const Interruption interruption(moment, [&] { rank.retry(stalled); });
-    agent.open(2, 1);
-    EXPECT_EQ(agent.attempt().round, 2U) << "after step " << moment;
+    agent_->take(round, share);
+  }
+  void publish(RoundNumber round) {
+    agent_->publish(round, {.header = {.round = round}, .contributors = {0}, .reporters = {0}});
+  }
+  const void* result(int rank, RoundNumber round) const {
+    return ranks_[rank]->results().values(ranks_[rank]->buffer_of(round));
+  }
+
+ private:
+  PartialShape shape_;
+  Memory seats_ = zeroed(Roster::bytes(shape_.ranks));
+  Memory memory_ = zeroed(shape_.bytes());
+  std::unique_ptr<Host> host_ = make_thread_host();
+  std::vector<std::unique_ptr<Roster>> rosters_;
+  std::vector<std::unique_ptr<PartialBoard>> ranks_;
+  std::unique_ptr<MachineBoard> agent_;
+};
+
+void fill(void* values, float value) { std::fill_n(static_cast<float*>(values), kElements, value); }
+
+std::vector<float> read(const void* values) {
+  const auto* const begin = static_cast<const float*>(values);
+  return {begin, begin + kElements};
+}
+
+TEST(MachineBoard, AResultTakesThePlaceOfTheOnlyShare) {
+  Machine machine(1);
+  std::set<const void*> places;
+  for (RoundNumber round = 1; round <= 6; ++round) {
+    const void* const before = round > 1 ? machine.result(0, round - 1) : nullptr;
+    places.insert(machine.deposit(0, float(round)));
+    if (round > 1) {
+      EXPECT_EQ(read(before), std::vector<float>(kElements, 99 + float(round)))
+          << "a rank writes while it has a result";
+    }
+    machine.take(round);
+    machine.rank(0).release_through(round - 1);
+    const MachineBoard::OnlyShare sum = machine.agent().only_share(round);
+    ASSERT_TRUE(sum.spare);
+    EXPECT_EQ(read(sum.values), std::vector<float>(kElements, float(round)));
+    fill(sum.values, 100 + float(round));
+    machine.agent().adopt(sum);
+    machine.publish(round);
+    EXPECT_EQ(machine.result(0, round), sum.values);
+    EXPECT_EQ(read(machine.result(0, round)), std::vector<float>(kElements, 100 + float(round)));
+    places.insert(machine.result(0, round));
+  }
+  EXPECT_EQ(places.size(), 2U) << "a result, and the next deposit";
+}
+
+TEST(MachineBoard, OpensARoundThoughARankGivesUpOnTheOneBefore) {
+  for (int moment = 0;; ++moment) {
+    Machine machine(2);
+    machine.take(1);
+    machine.agent().open(1, 1);
+    const AttemptWord stalled = machine.rank(1).attempt();
+    machine.publish(1);
+    machine.take(2);
+    const Interruption interruption(moment, [&] { machine.rank(1).retry(stalled); });
+    machine.agent().open(2, 1);
+    EXPECT_EQ(machine.agent().attempt().round, 2U) << "after step " << moment;
     if (!interruption.happened()) {
       EXPECT_GT(moment, 2) << "nobody ever gave up";
       return;
@@ -43,43 +115,27 @@ TEST(MachineBoard, OpensARoundThoughARankGivesUpOnTheOneBefore) {
 }
 
 TEST(MachineBoard, WhatIsSpareIsNotReadByARankThatAddsToIt) {
-  constexpr std::size_t kElements = 4;
-  const PartialShape shape{.elements = kElements, .ranks = 1, .world_ranks = 2, .window = 8};
   int spare = 0, in_use = 0;
   for (int moment = 0;; ++moment) {
-    const auto seats = zeroed(Roster::bytes(1));
-    Roster::prepare(seats.get(), std::vector<int>{0}, 2);
-    const auto host = make_thread_host();
-    Roster roster(seats.get(), 0, *host);
-    roster.join({.pid = 100, .started = 7});
-    const auto memory = zeroed(shape.bytes());
-    MachineBoard agent(memory.get(), shape, roster, *host);
-    PartialBoard rank(memory.get(), shape, roster, *host);
-    const auto deposit = [&](float value) {
-      const int slot = rank.writable_slot();
-      std::fill_n(static_cast<float*>(rank.slot(slot)), kElements, value);
-      rank.deposit(slot, 1, 0, 0);
-    };
+    Machine machine(1);
     float taken = 0;
     const auto take = [&](RoundNumber round) {
-      MachineBoard::Share share;
-      agent.take(round, share);
-      const MachineBoard::OnlyShare only = agent.only_share(round);
+      machine.take(round);
+      const MachineBoard::OnlyShare only = machine.agent().only_share(round);
       if (only.values == nullptr) return;
-      auto* const values = static_cast<float*>(only.values);
-      taken += values[kElements - 1];
+      taken += read(only.values).back();
       ++(only.spare ? spare : in_use);
-      if (only.spare) std::fill_n(values, kElements, 1000.F);
+      if (only.spare) fill(only.values, 1000);
     };
-    deposit(1);
+    machine.deposit(0, 1);
     bool happened = false;
     {
       const Interruption interruption(moment, [&] { take(1); });
-      deposit(10);
+      machine.deposit(0, 10);
       happened = interruption.happened();
     }
     if (!happened) take(1);
-    agent.publish(1, {.header = {.round = 1}, .contributors = {0}, .reporters = {0}});
+    machine.publish(1);
     take(2);
     EXPECT_EQ(taken, 11) << "after step " << moment;
     if (!happened) break;
@@ -89,25 +145,16 @@ TEST(MachineBoard, WhatIsSpareIsNotReadByARankThatAddsToIt) {
 }
 
 TEST(MachineBoard, WhatARankKeepsIsNotSpare) {
-  const PartialShape shape{.elements = 4, .ranks = 1, .world_ranks = 2, .window = 8};
-  const auto seats = zeroed(Roster::bytes(1));
-  Roster::prepare(seats.get(), std::vector<int>{0}, 2);
-  const auto host = make_thread_host();
-  Roster roster(seats.get(), 0, *host);
-  roster.join({.pid = 100, .started = 7});
-  const auto memory = zeroed(shape.bytes());
-  MachineBoard agent(memory.get(), shape, roster, *host);
-  PartialBoard rank(memory.get(), shape, roster, *host);
+  Machine machine(1);
   const auto spare_in = [&](RoundNumber round, int deposits) {
-    for (int i = 0; i < deposits; ++i) rank.deposit(rank.writable_slot(), 1, round - 1, 0);
-    MachineBoard::Share share;
-    agent.take(round, share);
-    const bool spare = agent.only_share(round).spare;
-    agent.publish(round, {.header = {.round = round}, .contributors = {0}, .reporters = {0}});
+    for (int i = 0; i < deposits; ++i) machine.deposit(0, 1);
+    machine.take(round);
+    const bool spare = machine.agent().only_share(round).spare;
+    machine.publish(round);
     return spare;
   };
   EXPECT_TRUE(spare_in(1, 1));
-  rank.keep_deposits();
+  machine.rank(0).keep_deposits();
   EXPECT_FALSE(spare_in(2, 1));
   EXPECT_FALSE(spare_in(3, 2)) << "after it has added to one";
 }

@@ -14,7 +14,7 @@ namespace {
 using detail::SumByParts;
 
 /// What each machine of a world of `machines` that is among `taking_part` has in the end. Every
-/// other one has its own values to spare.
+/// other one has the result in place of its own values.
 template <typename T>
 std::vector<std::vector<T>> sum(const std::vector<std::vector<T>>& mine, int machines,
                                 const std::vector<int>& taking_part, double scale = 1,
@@ -39,14 +39,13 @@ std::vector<std::vector<T>> sum(const std::vector<std::vector<T>>& mine, int mac
     for (std::size_t i = 0; i < sums.size(); ++i) {
       if (begun[i] == done[i] && begun[i] < times) {
         ++begun[i];
-        const bool spare = i % 2 == 1;
-        if (spare) values[i] = mine[i];
-        sums[i].begin({.mine = values[i].data(),
+        const bool in_place = i % 2 == 1;
+        if (in_place) std::copy(mine[i].begin(), mine[i].end(), results[i].begin());
+        sums[i].begin({.mine = in_place ? results[i].data() : values[i].data(),
                        .result = results[i].data(),
                        .elements = elements,
                        .type = data_type<T>,
-                       .scale = scale,
-                       .spare = spare},
+                       .scale = scale},
                       4);
       }
       if (begun[i] > done[i] && sums[i].done(moves)) ++done[i];
@@ -55,7 +54,7 @@ std::vector<std::vector<T>> sum(const std::vector<std::vector<T>>& mine, int mac
   EXPECT_EQ(done, std::vector<int>(sums.size(), times));
   EXPECT_GE(moves, times * taking_part.size() * 4 * (taking_part.size() - 1))
       << "two messages out, two in for each";
-  for (std::size_t i = 0; i < values.size(); i += 2) EXPECT_EQ(values[i], mine[i]);
+  EXPECT_EQ(values, mine);
   for (auto& result : results) {
     EXPECT_EQ(static_cast<float>(result.back()), 77.F) << "written beyond the end";
     result.pop_back();

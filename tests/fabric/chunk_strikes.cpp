@@ -1,7 +1,8 @@
 // A rank that is killed while it holds a chunk of its machine's sum: chunk_strikes SCENARIO, as
-// strikes.cpp, with the library that has steps. The chunk has to be done again by others. And one
-// that is killed when its deposit has been taken: that counts, though its owner is gone by the time
-// that it is added.
+// strikes.cpp, with the library that has steps. The chunk has to be done again by others. One that
+// is stopped there, when some of the sum has been added up over the machines already: the rest is
+// made elsewhere. And one that is killed when its deposit has been taken: that counts, though its
+// owner is gone by the time that it is added.
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -26,10 +27,14 @@ constexpr int kSteps = 10, kKilledAt = 4;
 struct Case {
   Step step;
   std::size_t elements;
+  int signal = SIGKILL;
+  int chunks = 0;  ///< That the victim does before it is struck.
 };
 const std::map<std::string, Case> kScenarios = {
     // Of several chunks, and of one: shorter sums have none, as the agent makes them alone.
     {"rank-in-a-chunk-killed", {Step::reduce, 200'000}},
+    // In the second of three pieces (sum_by_parts.h).
+    {"rank-in-a-chunk-stopped", {Step::reduce, 600'000, SIGSTOP, 11}},
     {"rank-in-a-short-chunk-killed", {Step::reduce, 600}},
     {"rank-with-a-chunk-done-killed", {Step::done, 200'000}},
     {"taken-rank-killed", {Step::decide, 100}}};
@@ -80,8 +85,11 @@ void on_step(Step at) {
     return;
   }
   if (self.rank == kVictim && at == self.scenario.step) {
+    static int chunks = 0;
+    if (chunks++ < self.scenario.chunks) return;
+    self.armed = false;
     self.shared->held = true;
-    strike_myself(self.rank, SIGKILL);
+    strike_myself(self.rank, self.scenario.signal);
   }
   if (self.rank == kAgent && at == Step::claim) {
     await([] { return self.shared->held.load(); });
@@ -95,7 +103,8 @@ double value(int rank, int step, std::size_t element) {
 
 /// The round of this step has what everybody gave who lived when it began.
 void check(const Round<double>& round, int step) {
-  const int ranks = step > kKilledAt ? kRanks - 1 : kRanks;
+  const bool gone = step > kKilledAt && self.scenario.signal == SIGKILL;
+  const int ranks = gone ? kRanks - 1 : kRanks;
   const std::string which = " of round " + std::to_string(step);
   require(round.receipt().contributors.size() == ranks, "the contributors" + which);
   for (std::size_t e = 0; e < self.scenario.elements; ++e) {
@@ -112,8 +121,11 @@ void exchange_all(World& world) {
     self.armed = step == kKilledAt;
     for (std::size_t e = 0; e < elements; ++e) rounds.slot()[e] = value(self.rank, step, e);
     for (const auto& round : rounds.exchange()) check(round, step);
+    const bool stopped = step == kKilledAt && self.scenario.signal == SIGSTOP;
+    if (stopped && self.rank == kAgent) kill(static_cast<pid_t>(self.shared->victim), SIGCONT);
   }
-  require(world.dead().contains(kVictim), "the world names the dead rank");
+  require(world.dead().contains(kVictim) == (self.scenario.signal == SIGKILL),
+          "the world names the dead rank");
   world.barrier();
 }
 
