@@ -26,8 +26,8 @@ class MachineSum {
   std::optional<SumByParts> parts_;
   MachineSumVectors vectors_;
   std::unique_ptr<fabric::Operation> reduction_;
-  std::vector<std::byte> sum_;  ///< Where it is to be scaled.
-  std::vector<float> wide_;     ///< Values of sixteen bits, and their sum.
+  std::vector<std::byte> aside_;  ///< The sum where it is to be scaled, or what is written over.
+  std::vector<float> wide_;       ///< Values of sixteen bits, and their sum.
 };
 
 }  // namespace syncopate::detail

@@ -40,8 +40,8 @@ class Channel {
 
   /// `all` gets `bytes` bytes of every machine, in the order of machines.
   virtual std::unique_ptr<Operation> gather(const void* mine, std::size_t bytes, void* all) = 0;
-  /// `result` gets the same bits on every machine. It may be `mine`. Not for types of sixteen bits,
-  /// which would have to be rounded wherever two machines meet.
+  /// `result` gets the same bits on every machine. It may be `mine`, if it is on all of them. Not
+  /// for types of sixteen bits, which would have to be rounded wherever two machines meet.
   virtual std::unique_ptr<Operation> reduce(const void* mine, void* result, std::size_t elements,
                                             DataType type, Combine combine) = 0;
 

@@ -38,6 +38,7 @@ struct Hub {
   struct Table {  ///< One operation of one channel.
     std::vector<Bytes> brought;
     int came = 0;
+    int in_place = 0;  ///< How many of them have the result where their values are.
   };
   const int machines;
   std::mutex mutex;
@@ -88,8 +89,9 @@ class MemoryChannel final : public Channel {
   std::unique_ptr<Operation> reduce(const void* mine, void* result, std::size_t elements,
                                     DataType type, Combine how) override {
     if (size_of(type) < sizeof(float)) throw std::logic_error("not for types of sixteen bits");
-    return meet(copy_of(mine, elements * size_of(type)),
-                [=](std::vector<Bytes>& brought) { combine(brought, type, how, result); });
+    return meet(
+        copy_of(mine, elements * size_of(type)),
+        [=](std::vector<Bytes>& brought) { combine(brought, type, how, result); }, mine == result);
   }
   std::unique_ptr<Operation> send(int machine, int tag, const void* values,
                                   std::size_t bytes) override {
@@ -115,17 +117,20 @@ class MemoryChannel final : public Channel {
   }
 
  private:
-  std::unique_ptr<Operation> meet(Bytes mine, std::function<void(std::vector<Bytes>&)> end) {
+  std::unique_ptr<Operation> meet(Bytes mine, std::function<void(std::vector<Bytes>&)> end,
+                                  bool in_place = false) {
     const std::pair key(number_, begun_++);
     const std::lock_guard lock(hub_->mutex);
     Hub::Table& table = hub_->tables[key];
     table.brought.resize(hub_->machines);
     table.brought[machine_] = std::move(mine);
     ++table.came;
+    table.in_place += in_place ? 1 : 0;
     return std::make_unique<Later>([hub = hub_, key, end = std::move(end)] {
       const std::lock_guard again(hub->mutex);
       Hub::Table& met = hub->tables[key];
       if (met.came < hub->machines) return false;
+      if (met.in_place % hub->machines != 0) throw std::logic_error("in place on some machines");
       end(met.brought);
       return true;
     });
