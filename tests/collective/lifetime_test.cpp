@@ -62,8 +62,9 @@ TEST(Lifetime, TheMemoryOfACollectiveComesBackWhenItsLastRankIsDone) {
   constexpr std::size_t kElements = 1 << 18;
   constexpr std::uint64_t kBytes = kElements * sizeof(float);
   constexpr int kCollectives = 30;
-  // Each has a deposit and a result at least, and something else may grow a little.
-  constexpr std::uint64_t kAllowed = kCollectives * 2 * kBytes / 6;
+  // Each has a deposit at least, in whose place the result may be, and something else may grow a
+  // little.
+  constexpr std::uint64_t kAllowed = kCollectives * kBytes / 3;
   run(crew_of_this_program(), 3, [&](World& world) {
     std::optional<Footprint> at_first;
     for (int i = 0; i < kCollectives; ++i) {
@@ -74,8 +75,7 @@ TEST(Lifetime, TheMemoryOfACollectiveComesBackWhenItsLastRankIsDone) {
         PartialAllreduce<float> rounds(world, kElements, {.trigger = first()});
         std::fill_n(rounds.slot(), kElements, 1.0F);
         rounds.exchange();
-        EXPECT_TRUE(board_bytes() >= before + 2 * kBytes ||
-                    private_bytes() >= private_before + kBytes);
+        EXPECT_TRUE(board_bytes() >= before + kBytes || private_bytes() >= private_before + kBytes);
         rounds.finish([](const Round<float>&) {});
       }
       world.barrier();
