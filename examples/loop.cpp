@@ -5,11 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <random>
 #include <thread>
 #include <vector>
 
-int main() {
+int main() try {
   constexpr std::size_t kWeights = 64;
   constexpr int kSteps = 200;
   constexpr float kRate = 0.2F;
@@ -36,4 +37,7 @@ int main() {
   float error = 0;
   for (std::size_t i = 0; i < kWeights; ++i) error += std::abs(weights[i] - float(i));
   std::printf("rank %d of %d: mean error %.4f\n", world.rank(), world.size(), error / kWeights);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

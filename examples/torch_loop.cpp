@@ -5,9 +5,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <thread>
 
-int main() {
+int main() try {
   constexpr int kSteps = 300;
   torch::set_num_threads(1);
   auto world = syncopate::World::from_environment();
@@ -35,4 +36,7 @@ int main() {
   const auto right = net->forward(x).argmax(1).eq(classes(x)).to(torch::kFloat).mean();
   std::printf("rank %d of %d: %.1f %% right\n", world.rank(), world.size(),
               100 * right.item<float>());
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }
