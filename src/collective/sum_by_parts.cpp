@@ -43,7 +43,7 @@ void SumByParts::begin_piece(std::size_t begin) {
   const std::size_t count = machines_.size();
   piece_begin_ = begin;
   piece_end_ = std::min(vectors_.elements, begin + piece_bytes(count) / size_of(vectors_.type));
-  added_up_ = false;
+  added_up_ = expected_ = false;
   const auto [own_begin, own_end] = part(own_);
   const std::size_t own_bytes = bytes(own_end - own_begin);
   if (parts_.size() < own_bytes * (count - 1)) parts_.resize(own_bytes * (count - 1));
@@ -52,15 +52,12 @@ void SumByParts::begin_piece(std::size_t begin) {
   for (std::size_t step = 1; step < count; ++step) {
     const std::size_t other = (own_ + step) % count;
     const auto [from, to] = part(other);
-    sent_.push_back(channel_.send(machines_[other], tag_, mine(from), bytes(to - from)));
+    parts_sent_.push_back(channel_.send(machines_[other], tag_, mine(from), bytes(to - from)));
   }
   for (std::size_t step = 1; step < count; ++step) {
     const std::size_t other = (own_ + step) % count;
-    const auto [from, to] = part(other);
     std::byte* theirs = parts_.data() + (other - (other > own_ ? 1 : 0)) * own_bytes;
     parts_received_.push_back(channel_.receive(machines_[other], tag_, theirs, own_bytes));
-    sums_received_.push_back(
-        channel_.receive(machines_[other], tag_ + 1, result(from), bytes(to - from)));
   }
 }
 
@@ -76,7 +73,18 @@ void SumByParts::add_up() {
   board::weighted_sum(vectors_.type, end - begin, terms, vectors_.scale, result(begin));
   for (std::size_t step = 1; step < machines_.size(); ++step) {
     const std::size_t other = (own_ + step) % machines_.size();
-    sent_.push_back(channel_.send(machines_[other], tag_ + 1, result(begin), bytes(end - begin)));
+    sums_sent_.push_back(
+        channel_.send(machines_[other], tag_ + 1, result(begin), bytes(end - begin)));
+  }
+}
+
+void SumByParts::expect_sums() {
+  expected_ = true;
+  for (std::size_t step = 1; step < machines_.size(); ++step) {
+    const std::size_t other = (own_ + step) % machines_.size();
+    const auto [from, to] = part(other);
+    sums_received_.push_back(
+        channel_.receive(machines_[other], tag_ + 1, result(from), bytes(to - from)));
   }
 }
 
@@ -86,7 +94,11 @@ bool SumByParts::done(std::uint64_t& moves) {
       if (!all_done(parts_received_, moves)) return false;
       add_up();
     }
-    if (!all_done(sums_received_, moves) || !all_done(sent_, moves)) return false;
+    if (!expected_) {
+      if (!all_done(parts_sent_, moves)) return false;
+      expect_sums();
+    }
+    if (!all_done(sums_received_, moves) || !all_done(sums_sent_, moves)) return false;
     if (piece_end_ == vectors_.elements) return true;
     begin_piece(piece_end_);
   }

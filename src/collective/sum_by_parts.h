@@ -1,8 +1,8 @@
 // A sum over machines, cut into a part for each: a machine gets its part from all others, adds it
 // up in the order of machines, and gives the sum to them. So every value travels twice and is
 // added once, by one machine, which makes the result the same everywhere. A long vector goes piece
-// by piece. Nobody sends a sum before it has all parts of it, so the result may take the place of
-// what was summed up: half the memory is then half the traffic.
+// by piece. The result may take the place of what was summed up: sums are received when the parts
+// have been sent.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +59,7 @@ class SumByParts {
   }
   void begin_piece(std::size_t begin);
   void add_up();
+  void expect_sums();
 
   fabric::Channel& channel_;
   std::vector<int> machines_;
@@ -67,8 +68,9 @@ class SumByParts {
   int tag_ = 0;
   std::size_t piece_begin_ = 0, piece_end_ = 0;  ///< The elements that are under way.
   std::vector<std::byte> parts_;                 ///< Of the others, in the order of machines.
-  bool added_up_ = true;
-  Operations parts_received_, sums_received_, sent_;
+  bool added_up_ = true;                         ///< This machine's part.
+  bool expected_ = true;                         ///< The sums of the others.
+  Operations parts_sent_, parts_received_, sums_sent_, sums_received_;
 };
 
 }  // namespace syncopate::detail

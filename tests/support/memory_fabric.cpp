@@ -32,7 +32,8 @@ struct Hub {
   explicit Hub(int count) : machines(count), boxes(count * count) {}
 
   struct Parcel {  ///< Stays with the sender until the other machine takes it.
-    const void* values = nullptr;
+    const std::byte* values = nullptr;
+    std::size_t bytes = 0;
     std::shared_ptr<bool> taken;
   };
   struct Table {  ///< One operation of one channel.
@@ -97,7 +98,8 @@ class MemoryChannel final : public Channel {
                                   std::size_t bytes) override {
     const std::lock_guard lock(hub_->mutex);
     auto taken = std::make_shared<bool>(bytes == 0);
-    hub_->parcels[{number_, machine_, machine, tag}].push_back({values, taken});
+    hub_->parcels[{number_, machine_, machine, tag}].push_back(
+        {static_cast<const std::byte*>(values), bytes, taken});
     return std::make_unique<Later>([hub = hub_, taken] {
       const std::lock_guard again(hub->mutex);
       return *taken;
@@ -105,6 +107,7 @@ class MemoryChannel final : public Channel {
   }
   std::unique_ptr<Operation> receive(int machine, int tag, void* values,
                                      std::size_t bytes) override {
+    expect_free(static_cast<const std::byte*>(values), bytes);
     return std::make_unique<Later>([=, this] {
       const std::lock_guard lock(hub_->mutex);
       auto& box = hub_->parcels[{number_, machine, machine_, tag}];
@@ -117,6 +120,19 @@ class MemoryChannel final : public Channel {
   }
 
  private:
+  /// What is being sent must not change.
+  void expect_free(const std::byte* values, std::size_t bytes) const {
+    const std::lock_guard lock(hub_->mutex);
+    for (const auto& [way, parcels] : hub_->parcels) {
+      if (std::get<1>(way) != machine_) continue;
+      for (const Hub::Parcel& parcel : parcels) {
+        const bool apart =
+            values + bytes <= parcel.values || parcel.values + parcel.bytes <= values;
+        if (!apart) throw std::logic_error("received where something is sent from");
+      }
+    }
+  }
+
   std::unique_ptr<Operation> meet(Bytes mine, std::function<void(std::vector<Bytes>&)> end,
                                   bool in_place = false) {
     const std::pair key(number_, begun_++);
