@@ -28,6 +28,9 @@ struct Publication {
 
 /// For whom a result buffer was taken last.
 struct Reservation {
+  /// In the hands of an agent, whoever lives and whatever they have seen.
+  static constexpr RoundNumber kHeld = (RoundNumber{1} << 54) - 1;
+
   RoundNumber step = 0;
   int rank = 0;
 
@@ -180,6 +183,7 @@ std::span<Shared<std::uint64_t>> GroupBoard::users(int buffer) const {
 
 bool GroupBoard::reusable(int buffer, std::uint64_t reservation) const {
   const auto taken = Reservation::unpack(reservation);
+  if (taken.step == Reservation::kHeld) return false;
   if (taken.step <= slowest_) return true;
   // Somebody in the world lags, but perhaps nobody of the group it was taken for. Who took it
   // wrote down the group before it was through the step.
@@ -192,10 +196,10 @@ bool GroupBoard::reusable(int buffer, std::uint64_t reservation) const {
   return true;
 }
 
-int GroupBoard::reserve(const Gathering& where, int taker) {
+int GroupBoard::reserve(const Gathering& where, int taker, bool held) {
   slowest();
   const bool suspicious = hot_->abandoned.load() != 0;
-  const Reservation mine{.step = where.step, .rank = taker};
+  const Reservation mine{.step = held ? Reservation::kHeld : where.step, .rank = taker};
   // The one used last is the one in the caches, and keeps the memory in use small.
   for (;;) {
     int best = kNone;
@@ -219,6 +223,10 @@ int GroupBoard::reserve(const Gathering& where, int taker) {
     }
     return best;
   }
+}
+
+void GroupBoard::let_go(int buffer, const Gathering& where, int taker) {
+  reservations_[buffer].store(Reservation{.step = where.step, .rank = taker}.pack());
 }
 
 void GroupBoard::give_back(int buffer, RoundNumber step_number) {

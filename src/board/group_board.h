@@ -142,7 +142,9 @@ class GroupBoard {
   bool reusable(int buffer, std::uint64_t reservation) const;
   /// `taker` has not been through the step, and keeps the buffer for the group until the group is
   /// written down beside it.
-  int reserve(const Gathering& where, int taker);
+  int reserve(const Gathering& where, int taker, bool held = false);
+  /// From now on a buffer that was held is free as any other, when its users have seen the step.
+  void let_go(int buffer, const Gathering& where, int taker);
   std::span<Shared<std::uint64_t>> users(int buffer) const;
   void give_back(int buffer, RoundNumber step);
   void publish_result(const Gathering& where, AttemptWord attempt);

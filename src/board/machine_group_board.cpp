@@ -31,6 +31,7 @@ void MachineGroupBoard::publish_mean(const Gathering& where, int buffer,
                       contributors_, nobody_);
   step(Step::publish);
   record(where).done.store(AttemptWord{.round = where.step, .buffer = buffer}.pack());
+  let_go(buffer, where, where.members.front());
   record(where).event.signal(host_);
   // Owners may have waited for their slots.
   hot_->event.signal(host_);

@@ -24,7 +24,8 @@ class MachineGroupBoard : public GroupBoard {
   Share choose_all(const Gathering& where);
   /// A buffer for the result; -1 if there is none at the moment. It is a member who takes it, as
   /// the rank of the agent may be in another group and ahead.
-  int reserve_result(const Gathering& where) { return reserve(where, where.members.front()); }
+  /// Nobody else gets it before publish_mean(), even if all of them are gone.
+  int reserve_result(const Gathering& where) { return reserve(where, where.members.front(), true); }
   void* values(int buffer) const { return reduction_.values(buffer); }
   void publish_mean(const Gathering& where, int buffer, const std::vector<int>& contributors,
                     std::uint64_t staleness);

@@ -39,9 +39,8 @@ struct PartialBoard::Parts {
                                          : 0)),
         chunking(Chunking::of(shape.elements, shape.type, shape.ranks)) {
     const std::size_t bytes = shape.elements * size_of(shape.type);
-    // A small vector shares the line of its note; a larger one starts on a line of its own, and so
-    // does one that may become a result.
-    values_offset = !shape.across() && bytes <= kLine - sizeof(Note) ? sizeof(Note) : kLine;
+    // A small vector shares the line of its note; a larger one starts on a line of its own.
+    values_offset = bytes <= kLine - sizeof(Note) ? sizeof(Note) : kLine;
     Layout one;
     one.add(values_offset + bytes);
     slot_bytes = one.size();

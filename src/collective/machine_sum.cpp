@@ -43,19 +43,9 @@ void MachineSum::begin(const MachineSumVectors& vectors, int tag) {
         channel_.reduce(wide_.data(), wide_.data(), wide_.size(), DataType::float32, combine_);
     return;
   }
-  const void* mine = vectors.mine;
-  void* result = vectors.result;
-  const std::size_t bytes = vectors.elements * size_of(vectors.type);
-  if (vectors.scale != 1) {
-    aside_.resize(bytes);
-    result = aside_.data();
-  } else if (mine == result) {
-    // Other machines may have their sums elsewhere, and a reduction is in place on all or on none.
-    const auto* values = static_cast<const std::byte*>(mine);
-    aside_.assign(values, values + bytes);
-    mine = aside_.data();
-  }
-  reduction_ = channel_.reduce(mine, result, vectors.elements, vectors.type, combine_);
+  if (vectors.scale != 1) sum_.resize(vectors.elements * size_of(vectors.type));
+  reduction_ = channel_.reduce(vectors.mine, vectors.scale != 1 ? sum_.data() : vectors.result,
+                               vectors.elements, vectors.type, combine_);
 }
 
 bool MachineSum::done(std::uint64_t& moves) {
@@ -69,7 +59,7 @@ bool MachineSum::done(std::uint64_t& moves) {
     vectors_.type == DataType::float16 ? narrow<float16>(wide_, scale, vectors_.result)
                                        : narrow<bfloat16>(wide_, scale, vectors_.result);
   } else if (vectors_.scale != 1) {
-    const board::Term sum{.values = aside_.data(), .weight = 1};
+    const board::Term sum{.values = sum_.data(), .weight = 1};
     board::weighted_sum(vectors_.type, vectors_.elements, {&sum, 1}, vectors_.scale,
                         vectors_.result);
   }

@@ -15,6 +15,9 @@ class MachineSum {
   MachineSum(fabric::Channel& channel, const fabric::Place& place, std::size_t bytes,
              fabric::Combine combine);
 
+  /// By parts some machines may have the result in place of their own values and others not; else
+  /// all or none.
+  bool by_parts() const { return parts_.has_value(); }
   /// Begins one; the one before is done. May use `tag` and the next one.
   void begin(const MachineSumVectors& vectors, int tag);
   /// As SumByParts::done().
@@ -26,8 +29,8 @@ class MachineSum {
   std::optional<SumByParts> parts_;
   MachineSumVectors vectors_;
   std::unique_ptr<fabric::Operation> reduction_;
-  std::vector<std::byte> aside_;  ///< The sum where it is to be scaled, or what is written over.
-  std::vector<float> wide_;       ///< Values of sixteen bits, and their sum.
+  std::vector<std::byte> sum_;  ///< Where it is to be scaled.
+  std::vector<float> wide_;     ///< Values of sixteen bits, and their sum.
 };
 
 }  // namespace syncopate::detail

@@ -327,7 +327,7 @@ void PartialTask::advance_pieces(Time now) {
       sum = board_.staged(attempt);
     }
     if (divisor_unknown()) return;
-    void* const result = direct_.spare ? sum : board_.result();
+    void* const result = in_place() ? sum : board_.result();
     sum_.begin({.mine = static_cast<std::byte*>(sum) + begun_ * size,
                 .result = static_cast<std::byte*>(result) + begun_ * size,
                 .elements = end - begun_,
@@ -399,7 +399,7 @@ void PartialTask::conclude(Time now) {
   // Who was waited for: the last to come, unless the window waited for another.
   if (held_up_by >= 0) said.header.newest = static_cast<std::int16_t>(held_up_by);
   typical_step_ = round::median(times);
-  if (values_bytes_ == 0 && direct_.spare) board_.adopt(direct_);
+  if (in_place()) board_.adopt(direct_);
   board_.publish(agreement_.next(), said);
   agreement_.complete(facts_of, now);
   post();

@@ -72,6 +72,8 @@ class PartialTask final : public Agent::Task {
   /// The same for one machine's sum alone, of deposits that weigh so much.
   double reserve_for(double weight) const;
   std::size_t length_of_pieces() const;
+  /// Whether the sum of all machines takes the place of this one's.
+  bool in_place() const { return direct_.spare && sum_.by_parts(); }
   bool all_begun() const { return begun_ == shape_.elements; }
   Line line(int machine) const;
   std::uint64_t* set(std::byte* line, Set which) const;
@@ -99,7 +101,6 @@ class PartialTask final : public Agent::Task {
   std::size_t piece_;      ///< Elements that go over the fabric at once: the same everywhere.
   std::size_t begun_ = 0;  ///< Elements whose reduction over the machines has begun.
   /// Where this machine's sum is if a single rank of it contributes and it need not be divided.
-  /// If it is spare as well, the sum of all machines takes its place.
   board::MachineBoard::OnlyShare direct_;
   MachineSum sum_;          ///< Of pieces.
   bool under_way_ = false;  ///< The piece that was begun last.

@@ -8,7 +8,7 @@ namespace syncopate::detail {
 
 std::size_t SumByParts::piece_bytes(std::size_t machines) {
   constexpr std::size_t kOfMachine = 64 << 10;
-  constexpr std::size_t kSmallest = 2 << 20;
+  constexpr std::size_t kSmallest = 2 << 20;  // Shorter ones cost more time than they overlap.
   constexpr std::size_t kLargest = 4 << 20;
   return std::clamp(kOfMachine * machines, kSmallest, kLargest);
 }

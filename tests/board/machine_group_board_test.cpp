@@ -64,5 +64,24 @@ TEST_F(MachineGroupBoardTest, ABufferThatTheAgentTakesIsNotTakenByARankInTheMean
   }
 }
 
+TEST_F(MachineGroupBoardTest, ABufferIsTheAgentsUntilItPublishesThoughAllMembersAreGone) {
+  Roster agents(roster_memory_.get(), 0, *host_);
+  MachineGroupBoard agent(memory_.get(), shape_, agents, *host_);
+  const std::vector<int> spanning = {1};
+  const Gathering where{.step = 5, .group = 1, .members = spanning};
+  const int taken = agent.reserve_result(where);
+  boards_[1]->leave();
+  for (const int rank : {0, 2}) boards_[rank]->release_through(6);
+  agent.note_elsewhere(6);
+  const std::vector<int> local = {2};
+  const auto start = [&](RoundNumber step) {
+    EXPECT_TRUE(boards_[2]->start({.step = step, .group = 2, .members = local}));
+    return boards_[2]->attempt({.step = step, .group = 2}).buffer;
+  };
+  EXPECT_NE(start(7), taken);
+  agent.publish_mean(where, taken, {}, 0);
+  EXPECT_EQ(start(8), taken) << "from then on it is free";
+}
+
 }  // namespace
 }  // namespace syncopate::board

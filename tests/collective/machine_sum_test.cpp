@@ -131,6 +131,47 @@ TEST(SumsOverMachines, OfSeveralRanksAreInRankOrderAndThenInTheOrderOfMachines) 
   }
 }
 
+/// The deposit of a rank that is alone on its machine makes way for the result, but not this one.
+TEST(SumsOverMachines, LeaveDepositsAloneThatRanksKeep) {
+  constexpr std::size_t kElements = 5003;
+  on_threads(machines_of_one(2), [&](World& world) {
+    PartialAllreduce<float> rounds(world, kElements, {.trigger = all(), .scale = Scale::none});
+    rounds.keep_deposits();
+    for (int step = 1; step <= 3; ++step) {
+      float* const mine = rounds.slot();
+      std::fill_n(mine, kElements, float(step));
+      const auto result = rounds.exchange();
+      for (std::size_t e = 0; e < kElements; ++e) {
+        ASSERT_EQ(mine[e], float(step)) << "element " << e;
+        ASSERT_EQ(result.front().sum()[e], float(2 * step)) << "element " << e;
+      }
+    }
+  });
+}
+
+/// Of means of halves a machine of several ranks divides its sum first, and so it does not when
+/// only one of them contributes.
+TEST(SumsOverMachines, OfHalvesAreRightAfterARoundOfSingleRanks) {
+  constexpr std::size_t kElements = 5001;
+  on_threads(machines_of_threads({2, 1}, false, memory_fabrics(2)), [&](World& world) {
+    PartialAllreduce<float16> rounds(world, kElements, {.trigger = all(), .scale = Scale::ranks});
+    for (int step = 0; step < 6; ++step) {
+      const bool alone = step % 2 == 0;  // Rank 1, the second of its machine, has nothing.
+      if (alone && world.rank() == 1) {
+        rounds.start_empty();
+      } else {
+        std::fill_n(rounds.slot(), kElements, float16(float(3 * (world.rank() + 1))));
+        rounds.start();
+      }
+      const auto result = rounds.wait();
+      const float expected = alone ? 4 : 6;
+      for (std::size_t e = 0; e < kElements; ++e) {
+        ASSERT_EQ(float(result.front().mean()[e]), expected) << "element " << e << " of " << step;
+      }
+    }
+  });
+}
+
 /// Too many bytes to go with the lines of so many machines, and too few to be cut into parts.
 TYPED_TEST(SumOverMachines, GoesByTheFabricsOwnReduction) {
   constexpr int kMachines = 40;

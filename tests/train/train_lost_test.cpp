@@ -113,6 +113,39 @@ TEST_P(MachineLost, WithItsFirstRankHasTheSameAdviceOfEveryRank) {
   EXPECT_EQ(advice.size(), 1U) << said;
 }
 
+/// The rank of a machine that is not its first: the strategy goes on, and a comparison with fewer
+/// ranks would be none.
+TEST_P(MachineLost, ARankOfItIsNamedByACompareThatGoesOnWithout) {
+  for (const bool survives : {true, false}) {
+    const TemporaryFolder runs;
+    Strings arguments{"-w",     "hyperplane", "-s",     "sync,eager-solo", "--batch",
+                      "4",      "--rate",     "0.0001", "--until",         "seconds:4",
+                      "--pace", "1ms",        "--runs", runs.path()};
+    if (survives) arguments.emplace_back("--survive");
+    Program program(with(3, "1,2", command("compare", arguments), {"--enable-recovery"}));
+    const auto ranks = [&] { return processes_by("OMPI_COMM_WORLD_RANK", runs.path()); };
+    const auto trains = [&] {
+      for (const auto& run : fs::directory_iterator(runs.path())) {
+        if (has(text_of(run.path() / "metrics.jsonl"), "round")) return true;
+      }
+      return false;
+    };
+    await(trains, "the first rounds");
+    ::kill(ranks().at("2"), SIGKILL);
+    program.wait();
+    await([&] { return ranks().empty(); }, "the end of all ranks");
+    const std::string said = program.err();
+    if (survives) {
+      EXPECT_TRUE(has(said, "in sync rank 2 died and the others went on; what follows")) << said;
+      EXPECT_TRUE(has(program.out(), "Waiting for everyone, sync stood still")) << program.out();
+    } else {
+      EXPECT_TRUE(has(said, "sync did not come to its end: rank 2 died; what it wrote is in"))
+          << said;
+    }
+    EXPECT_FALSE(has(program.out(), "\neager-solo")) << program.out();
+  }
+}
+
 /// As most people call it, mpirun ends the others itself and says why.
 TEST_P(MachineLost, WithItsFirstRankEndsTheJobUnderAPlainMpirun) {
   const std::string said = train_and_kill({"1"});

@@ -148,6 +148,8 @@ void Crew::count_cores() {
   }
   const auto rounds = gather.exchange();
   std::memcpy(machines.data(), rounds.front().sum().data(), machines.size() * sizeof(Machine));
+  machines_ = static_cast<int>(
+      std::ranges::count_if(machines, [](const Machine& machine) { return machine.ranks > 0; }));
   // Machines that are made of one host (SYNCOPATE_SPLIT) share its cores.
   std::map<double, Machine> pools;
   for (const Machine& machine : machines) {
@@ -179,8 +181,10 @@ void Crew::each(const std::function<void()>& action) {
   if (failure) std::rethrow_exception(failure);
   const auto sum = rounds.front().sum();
   if (sum[kUsage] > 0) throw Silence{kWrongUse};
-  // Who is not here has said why.
-  const bool complete = rounds.front().receipt().contributors.size() == world_->size();
+  // Who is not here has said why, or all know.
+  RankSet known = rounds.front().receipt().contributors;
+  for (const int rank : lost_.list()) known.insert(rank);
+  const bool complete = known.size() == world_->size();
   if (sum[kOther] > 0 || !complete) throw Silence{kFailed};
 }
 
@@ -264,6 +268,8 @@ train::Finished Crew::train_here(const std::string& shown, const train::Config& 
       finished.exit_code = kFailed;
     }
     is_broken = !ended.result.dead.empty();
+    lost_ = world_->dead();
+    for (const int rank : ended.result.dead) lost_.insert(rank);
     return finished;
   } catch (...) {
     if (trains) {

@@ -176,8 +176,10 @@ train::JobOptions read_job_options(const TypedSettings& typed) {
 std::string describe(const train::Config& config, const Crew& crew) {
   const train::Workload& workload = train::workload(config.workload);
   std::string text = fmt::format(
-      "{} ({}), {} x {} samples, {} at rate {}{}{}, until {}, imbalance {}", config.workload,
-      config.model, counted(config.ranks, "rank"), config.batch, config.optimizer, config.rate,
+      "{} ({}), {}{} x {} samples, {} at rate {}{}{}, until {}, imbalance {}", config.workload,
+      config.model, counted(config.ranks, "rank"),
+      crew.machines() > 1 ? fmt::format(" on {} machines", crew.machines()) : "", config.batch,
+      config.optimizer, config.rate,
       config.schedule == "cosine" ? " that falls along a cosine" : "",
       config.optimizer == "sgd"
           ? fmt::format(", momentum {}{}", config.momentum, config.nesterov ? " (Nesterov)" : "")
