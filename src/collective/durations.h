@@ -4,8 +4,10 @@
 
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,6 +68,14 @@ inline std::string shortest(double value) {
   std::array<char, 32> text;
   const auto [end, error] = std::to_chars(text.begin(), text.end(), value);
   return {text.begin(), end};
+}
+
+/// As a person says it, such as "6 s" or "0.25 s".
+inline std::string in_seconds(Duration time) {
+  std::array<char, 32> text{};
+  const double seconds = std::chrono::duration<double>(time).count();
+  std::snprintf(text.data(), text.size(), "%.3g s", seconds);
+  return text.data();
 }
 
 }  // namespace syncopate::detail

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "board/kernel.h"
+#include "collective/durations.h"
 #include "syncopate/error.h"
 
 namespace syncopate::detail {
@@ -211,7 +212,7 @@ void GroupExchange::check_deadline(Time began, Time now) {
   roster_.note_wait(/*in_vain=*/true);
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.number()) + " waited " +
-                  std::to_string(double(now - began) / 1e9) + " s for " + blame() + " in step " +
+                  in_seconds(Duration(now - began)) + " for " + blame() + " in step " +
                   std::to_string(where_.step) + " of a group average",
               "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
 }

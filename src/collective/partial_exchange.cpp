@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "collective/durations.h"
 #include "collective/options.h"
 #include "syncopate/error.h"
 
@@ -466,10 +467,9 @@ std::string PartialExchange::blame(std::uint64_t round) const {
 
 void PartialExchange::give_up(std::uint64_t round, Duration waited) {
   roster_.note_wait(/*in_vain=*/true);
-  const double seconds = std::chrono::duration<double>(waited).count();
   throw Error(ErrorCode::timeout,
-              "rank " + std::to_string(roster_.number()) + " waited " + std::to_string(seconds) +
-                  " s for " + blame(round) + " in round " + std::to_string(round),
+              "rank " + std::to_string(roster_.number()) + " waited " + in_seconds(waited) +
+                  " for " + blame(round) + " in round " + std::to_string(round),
               "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
 }
 

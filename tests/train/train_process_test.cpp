@@ -167,11 +167,13 @@ TEST(TrainProgram, GoesOnWithFewerAndWithMoreRanksAndLosesNothing) {
   for (const int ranks : {2, 5}) {
     rounds += 20;
     fs::remove(latest / "metrics.jsonl");
-    const Ended ended = run(command("train", {"--resume", latest, "-n", std::to_string(ranks),
-                                              "--until", "rounds:" + std::to_string(rounds)}));
+    const Ended ended = run(command(
+        "train", {"--resume", latest, "-n", std::to_string(ranks), "--until",
+                  "rounds:" + std::to_string(rounds), "--pace", std::to_string(ranks) + "ms"}));
     ASSERT_EQ(ended.code, 0) << ended.err;
     EXPECT_TRUE(has(ended.out, said.at(ranks))) << ended.out;
     EXPECT_EQ(json_of(latest / "config.json").at("ranks"), ranks);
+    EXPECT_EQ(json_of(latest / "config.json").at("pace_ms"), ranks) << "another pace as well";
     const auto result = json_of(latest / "result.json");
     EXPECT_GE(result.at("rounds"), rounds);
     EXPECT_TRUE(

@@ -87,13 +87,19 @@ void await_run(const fs::path& directory, const train::Config& config) {
 }
 
 /// Throws on what is being handled. To a lost machine there is one answer, however a rank came to
-/// know of it.
-[[noreturn]] void throw_with_advice(const std::string& if_machine_lost) {
+/// know of it, and to a rank that does not come.
+[[noreturn]] void throw_with_advice(const std::string& how_to_go_on) {
   try {
     throw;
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::machine_lost) throw;
-    throw Error(error.code(), error.what_happened(), if_machine_lost);
+    if (error.code() == ErrorCode::machine_lost) {
+      throw Error(error.code(), error.what_happened(), how_to_go_on);
+    }
+    if (error.code() != ErrorCode::timeout) throw;
+    throw Error(error.code(), error.what_happened(),
+                "Look whether it is stopped or its machine too busy, or allow more time "
+                "(SYNCOPATE_TIMEOUT, in seconds). " +
+                    how_to_go_on);
   }
 }
 

@@ -86,7 +86,8 @@ void report_resumption(const train::Position& before, const train::Config& confi
       config.ranks * config.batch, config.rate);
 }
 
-/// A run that is resumed has its settings already: only when it ends and by how many may change.
+/// A run that is resumed has its settings already: only when it ends, by how many and how fast may
+/// change.
 train::Config resumed(const TypedSettings& typed, const std::optional<std::string>& strategy,
                       const std::string& directory, const Crew& crew) {
   if (typed.runs) {
@@ -105,8 +106,8 @@ train::Config resumed(const TypedSettings& typed, const std::optional<std::strin
       {"optimizer", bool(typed.optimizer)}, {"rate", bool(typed.rate)},
       {"momentum", bool(typed.momentum)},   {"weight_decay", bool(typed.weight_decay)},
       {"schedule", bool(typed.schedule)},   {"imbalance", bool(typed.imbalance)},
-      {"pace_ms", bool(typed.pace)},        {"seed", bool(typed.seed)},
-      {"device", bool(typed.device)},       {"nesterov", typed.nesterov}};
+      {"seed", bool(typed.seed)},           {"device", bool(typed.device)},
+      {"nesterov", typed.nesterov}};
   for (const auto& [name, is_given] : given) {
     if (!is_given || was[name] == now[name]) continue;
     throw Error(ErrorCode::invalid_argument,
@@ -116,6 +117,7 @@ train::Config resumed(const TypedSettings& typed, const std::optional<std::strin
   }
   if (typed.ranks || crew.launcher()) asked.ranks = read.ranks;
   if (typed.until) asked.until = read.until;
+  if (typed.pace) asked.pace_ms = read.pace_ms;
   if (typed.evaluate_every) asked.evaluate_every = read.evaluate_every;
   if (typed.checkpoint_every) asked.checkpoint_every = read.checkpoint_every;
   if (typed.target) asked.target = read.target;
