@@ -16,7 +16,8 @@ class Allreduce {
   Allreduce(const World& world, std::size_t elements, const AllreduceOptions& options = {})
       : rounds_(world, elements, {.trigger = all(), .scale = options.scale}) {}
 
-  /// Where to write this rank's values: memory of the board, so that nothing is copied.
+  /// Where to write this rank's values: memory of the board, so that nothing is copied. Ask again
+  /// after each exchange: the address changes.
   T* slot() { return rounds_.slot(); }
 
   /// Sums the ranks' slots. The result (`.front().sum()` or `.front().mean()`) lives on the

@@ -154,8 +154,8 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
   const auto started = fabric == "openmpi" ? started_by_openmpi(ranks) : started_by_mpich(ranks);
   if (!started) throw UsageError(fmt::format("--fabric {0}: there is no mpirun.{0}", fabric));
   Side side = our_side(1, command);
-  side.note =
-      fmt::format("boards of {}, {} between them", counted(ranks_each, "rank"), started->note);
+  side.note = fmt::format("boards of {}{}, {} between them", ranks % ranks_each > 0 ? "up to " : "",
+                          counted(ranks_each, "rank"), started->note);
   // What this program's own launcher sets for mpirun is not meant for the ranks, and the option
   // says which MPI.
   std::vector<std::string> whole = {"env"};
