@@ -90,15 +90,14 @@ void SumByParts::expect_sums() {
 
 bool SumByParts::done(std::uint64_t& moves) {
   for (;;) {
+    if (!expected_ && all_done(parts_sent_, moves)) expect_sums();
     if (!added_up_) {
       if (!all_done(parts_received_, moves)) return false;
       add_up();
     }
-    if (!expected_) {
-      if (!all_done(parts_sent_, moves)) return false;
-      expect_sums();
+    if (!expected_ || !all_done(sums_received_, moves) || !all_done(sums_sent_, moves)) {
+      return false;
     }
-    if (!all_done(sums_received_, moves) || !all_done(sums_sent_, moves)) return false;
     if (piece_end_ == vectors_.elements) return true;
     begin_piece(piece_end_);
   }
