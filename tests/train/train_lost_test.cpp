@@ -23,9 +23,13 @@ class MachineLost : public UnderMpirun {
     return processes_by("OMPI_COMM_WORLD_RANK", folder_.path());
   }
 
-  /// Trains on machines of rank 0, of 1 and 2, and of 3, kills some of them after a checkpoint, and
-  /// returns what was said.
   std::string train_and_kill(const Strings& victims, const Strings& options = {}) {
+    return train_and_strike(victims, SIGKILL, options);
+  }
+
+  /// Trains on machines of rank 0, of 1 and 2, and of 3, strikes some of them after a checkpoint,
+  /// and returns what was said.
+  std::string train_and_strike(const Strings& victims, int signal, const Strings& options = {}) {
     const std::string every = std::to_string(kRoundsToCheckpoint * 4 * 4);
     Program program(with(4, "1,2",
                          training(folder_.path(), {"--until", "seconds:600", "--pace", "1ms",
@@ -35,7 +39,7 @@ class MachineLost : public UnderMpirun {
     const auto processes = ranks();
     EXPECT_EQ(processes.size(), 4U);
     const auto begin = Clock::now();
-    for (const auto& victim : victims) ::kill(processes.at(victim), SIGKILL);
+    for (const auto& victim : victims) ::kill(processes.at(victim), signal);
     program.wait();  // Whatever its code: with --enable-recovery mpirun is content.
     EXPECT_LT(Clock::now() - begin, kSoon);
     await([&] { return ranks().empty(); }, "the end of all ranks");
@@ -111,6 +115,15 @@ TEST_P(MachineLost, WithItsFirstRankHasTheSameAdviceOfEveryRank) {
     advice.insert(said.substr(begin, end - begin));
   }
   EXPECT_EQ(advice.size(), 1U) << said;
+}
+
+/// The rank of a machine that is not its first, and which is waited for in vain.
+TEST_P(MachineLost, ARankOfItThatIsStoppedIsNamedWithTheAdviceToGoOn) {
+  const std::string said = train_and_strike({"2"}, SIGSTOP);
+  EXPECT_TRUE(has(said, "for rank 2")) << said;
+  EXPECT_TRUE(has(said, "Look whether it is stopped or its machine too busy")) << said;
+  EXPECT_TRUE(has(said, kAdvice)) << said;
+  EXPECT_FALSE(has(said, "000 s")) << "a time as a person says it: " << said;
 }
 
 /// The rank of a machine that is not its first: the strategy goes on, and a comparison with fewer

@@ -33,6 +33,7 @@ TEST_P(UnderMpirun, IsOneRunWithTheResultOfRanksOnOneBoard) {
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(directories_in(folder_.path()), 1);
   EXPECT_TRUE(has(ended.out, fs::read_symlink(latest_).string())) << ended.out;
+  EXPECT_TRUE(has(ended.out, "2 ranks on 2 machines x 4 samples")) << ended.out;
   EXPECT_EQ(std::ranges::count(ended.out, '\n'), 4) << "only one rank speaks: " << ended.out;
   EXPECT_EQ(json_of(latest_ / "config.json"), json_of(alone.path() / "latest" / "config.json"));
   EXPECT_EQ(json_of(latest_ / "result.json").at("samples"), 12 * 2 * 4);

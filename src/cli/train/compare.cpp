@@ -74,13 +74,6 @@ void show(const Comparison& comparison, const Wanted& wanted) {
   }
 }
 
-/// "rank 2 died"; nothing if nobody did.
-std::string who_died(const train::Result& result) {
-  if (result.dead.empty()) return "";
-  return fmt::format("{} {} died", result.dead.size() == 1 ? "rank" : "ranks",
-                     fmt::join(result.dead, ", "));
-}
-
 int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) {
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
@@ -105,17 +98,18 @@ int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) 
                       wanted.configs.size() * std::size_t(wanted.repeat), config.strategy);
       const train::Finished finished = crew.run(config, labelled);
       if (crew.speaks() && isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
-      const std::string dead = finished.result ? who_died(*finished.result) : "";
+      const bool died = finished.result && !finished.result->dead.empty();
+      const std::string who = died ? named(finished.result->dead) + " died" : "";
       const bool ended = finished.exit_code == 0 && finished.result;
       if (ended) runs[i].second.push_back(*finished.result);
       // Here every run has ranks of its own; a launcher's are gone for all that follow.
       const bool last = round + 1 == wanted.repeat && i + 1 == wanted.configs.size();
-      const bool goes_on = ended && (dead.empty() || !crew.launcher() || last);
+      const bool goes_on = ended && (!died || !crew.launcher() || last);
       if (crew.speaks() && !ended) {
         fmt::print(stderr, "syncopate: {} did not come to its end{}; what it wrote is in {}\n",
-                   config.strategy, dead.empty() ? "" : ": " + dead, finished.directory.string());
-      } else if (crew.speaks() && !dead.empty()) {
-        fmt::print(stderr, "syncopate: in {} {} and the others went on{}\n", config.strategy, dead,
+                   config.strategy, died ? ": " + who : "", finished.directory.string());
+      } else if (crew.speaks() && died) {
+        fmt::print(stderr, "syncopate: in {} {} and the others went on{}\n", config.strategy, who,
                    goes_on ? "" : "; what follows would have fewer ranks, and is left out");
       }
       if (!goes_on) {
