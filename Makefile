@@ -7,6 +7,9 @@ TESTS_AT_ONCE := $(shell echo $$(( ($(JOBS) * 3 + 1) / 2 )))
 PREFIX ?= /usr/local
 BENCHMARKS ?= allreduce partial group tax
 BENCH_FLAGS ?=
+FUZZ_SECONDS ?= 60
+CAMPAIGN_SECONDS ?= 60
+SOAK_SECONDS ?= 600
 SOURCES = $$(find include src tests bench examples -name '*.h' -o -name '*.cpp' 2>/dev/null)
 # ThreadSanitizer of GCC 12 cannot run where the kernel randomises more than 28 bits of addresses.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
@@ -65,10 +68,29 @@ sanitize: asan tsan ## Run the tests under address, undefined-behaviour and thre
 
 .PHONY: asan tsan
 asan tsan:
-	@tools/setup required
+	@tools/setup required training peers
 	$(FIXED_ADDRESSES) cmake --preset $@
 	$(FIXED_ADDRESSES) cmake --build --preset $@
 	$(FIXED_ADDRESSES) ctest --preset $@ --parallel $(TESTS_AT_ONCE)
+
+.PHONY: fuzz
+fuzz: ## Look for inputs that break a reader, for FUZZ_SECONDS (60); hours are welcome.
+	@tools/setup required fuzzing
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	tools/fuzz $(FUZZ_SECONDS)
+
+# KIND: all, run, openmpi, mpich or training. SEED: the one life to play again, TIMES times.
+.PHONY: campaign
+campaign: build ## Play random lives of jobs for CAMPAIGN_SECONDS (60); hours are welcome (KIND, SEED, TIMES).
+	build/release/bin/campaign --seconds $(CAMPAIGN_SECONDS) $(if $(KIND),--kind $(KIND)) \
+	  $(if $(SEED),--seed $(SEED) --times $(or $(TIMES),20))
+
+.PHONY: soak
+soak: build ## One job for SOAK_SECONDS (600) with stops and kills; its verdict replaces tests/soak/last.json.
+	@mkdir -p build/soak
+	SOAK_COMMAND='make soak SOAK_SECONDS=$(SOAK_SECONDS)' \
+	  build/release/bin/campaign --soak $(SOAK_SECONDS) build/soak/samples.jsonl tests/soak/last.json
 
 .PHONY: install
 install: ## Build without the tests and install under PREFIX (default /usr/local).

@@ -21,7 +21,8 @@ class Allreduce {
   T* slot() { return rounds_.slot(); }
 
   /// Sums the ranks' slots. The result (`.front().sum()` or `.front().mean()`) lives on the
-  /// board until the returned object ends or the next call.
+  /// board until the returned object ends or the next call. If the step throws before, the next
+  /// exchange returns the result again (see Rounds).
   Rounds<T> exchange(double weight = 1) { return rounds_.exchange(weight); }
   Rounds<T> exchange(std::span<const T> values, double weight = 1) {
     return rounds_.exchange(values, weight);

@@ -13,8 +13,8 @@ enum class ErrorCode {
   timeout,           ///< A wait reached its deadline; the message names whom it waited for.
   environment,       ///< The launcher's variables or the board they name cannot be used.
   out_of_memory,     ///< The board does not fit into the memory this machine or container allows.
-  closed,            ///< The collective was used after finish() or leave().
-  rank_lost,         ///< The rank that this call cannot do without has died.
+  closed,            ///< The collective was used after finish() or leave(), or in a forked child.
+  rank_lost,         ///< A rank that this call needs has died, or this one counts as dead.
   machine_lost,      ///< Another machine, or what speaks for this one, is gone: the job is over.
 };
 
@@ -23,6 +23,8 @@ const char* to_string(ErrorCode code);
 
 class Error : public std::runtime_error {
  public:
+  /// Control characters and bytes that are no UTF-8 are spelt out (\x1b), and very long texts cut:
+  /// an error may quote anything and still be printed as it is.
   Error(ErrorCode code, const std::string& what_happened, const std::string& what_to_do);
 
   ErrorCode code() const noexcept { return code_; }

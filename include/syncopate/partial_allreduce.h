@@ -6,8 +6,10 @@
 // no rank skips a round; nobody waits for the dead. docs/architecture.md says how.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -48,8 +50,12 @@ bool round_ready(PartialExchange&);
 std::uint64_t await_rounds(PartialExchange&);
 const void* round_values(const PartialExchange&, std::uint64_t round);
 Receipt round_receipt(const PartialExchange&, std::uint64_t round);
-std::uint64_t rounds_seen(const PartialExchange&);
-void release_through(PartialExchange&, std::uint64_t round);
+std::uint64_t rounds_passed(const PartialExchange&);
+/// The rank is done with the rounds up to this one.
+void pass_through(PartialExchange&, std::uint64_t round);
+/// The rank reads this one, and is done with it when it calls again or stops reading.
+void read_round(PartialExchange&, std::uint64_t round);
+void stop_reading(PartialExchange&, std::uint64_t round, bool used) noexcept;
 void stop(PartialExchange&);
 bool finished(const PartialExchange&);
 void leave(PartialExchange&);
@@ -97,10 +103,14 @@ class Round {
   std::uint64_t number_;
 };
 
-/// The rounds a call returned, oldest first, read once. A round's memory may be used again
-/// after the iteration has moved past it, at the end of this object, or at the next call.
+/// The rounds a call returned, oldest first. A round is *passed* when the iteration moves on from
+/// it; one that was read by front(), when this object ends or with the next call. Its memory may be
+/// used again then. A round that is not passed is returned again, first, by the next exchange() or
+/// wait(): after a step that throws, in the loop or with front(), no round is lost, and the one it
+/// stood at comes once more. So it does after a `break`. A round that was not passed counts as not
+/// seen: the others wait for this rank where the window ends.
 template <typename T>
-class Rounds {
+class [[nodiscard]] Rounds {
  public:
   class Iterator {
    public:
@@ -111,7 +121,7 @@ class Rounds {
     const Round<T>& operator*() const { return round_; }
     const Round<T>* operator->() const { return &round_; }
     Iterator& operator++() {
-      detail::release_through(*exchange_, round_.number());
+      detail::pass_through(*exchange_, round_.number());
       round_ = Round<T>(*exchange_, round_.number() + 1);
       return *this;
     }
@@ -127,27 +137,39 @@ class Rounds {
     std::uint64_t last_;
   };
 
-  Iterator begin() const { return {*exchange_, first_, last_}; }
+  /// At the oldest that is not passed.
+  Iterator begin() const {
+    return {*exchange_, std::max(first_, detail::rounds_passed(*exchange_) + 1), last_};
+  }
   std::default_sentinel_t end() const { return {}; }
   std::size_t size() const { return last_ + 1 - first_; }
 
   /// The oldest of them, which is the only one unless this rank was late.
-  Round<T> front() const { return {*exchange_, first_}; }
+  Round<T> front() const {
+    detail::read_round(*exchange_, first_);
+    return {*exchange_, first_};
+  }
+
+  /// Passes all of them, for a caller that wants none.
+  void pass() const { detail::pass_through(*exchange_, last_); }
 
   Rounds(std::shared_ptr<detail::PartialExchange> exchange, std::uint64_t count)
       : exchange_(std::move(exchange)),
-        first_(detail::rounds_seen(*exchange_) + 1),
+        first_(detail::rounds_passed(*exchange_) + 1),
         last_(first_ + count - 1) {}
   Rounds(Rounds&&) noexcept = default;
   Rounds& operator=(Rounds&&) = delete;
   ~Rounds() {
-    if (exchange_) detail::release_through(*exchange_, last_);
+    // A step that throws has not used the round.
+    const bool used = std::uncaught_exceptions() <= exceptions_;
+    if (exchange_) detail::stop_reading(*exchange_, first_, used);
   }
 
  private:
   std::shared_ptr<detail::PartialExchange> exchange_;
   std::uint64_t first_;
   std::uint64_t last_;
+  int exceptions_ = std::uncaught_exceptions();  ///< Under way when this object was made.
 };
 
 /// Deposits of one rank that no round has taken yet.
@@ -175,8 +197,9 @@ class PartialAllreduce {
   /// they stay as they are, at some cost between machines.
   void keep_deposits() { detail::keep_deposits(*exchange_); }
 
-  /// Deposits the slot and returns every round since the last call. If there is none yet, waits
-  /// for one. The deposit counts `weight` times in the sum.
+  /// Deposits the slot and returns every round that this rank has not passed. If there is none yet,
+  /// waits for one. The deposit counts `weight` times in the sum: 0, which adds nothing whatever
+  /// the values are, or from 1e-12 to 1e12.
   Rounds<T> exchange(double weight = 1) {
     detail::deposit_slot(*exchange_, weight, detail::Then::wait);
     return wait();
@@ -204,7 +227,8 @@ class PartialAllreduce {
   void stop() { detail::stop(*exchange_); }
 
   /// For a rank that has no more data: follows the others' rounds, handing each to `apply`,
-  /// until all ranks have finished, and runs one last round that takes everything carried.
+  /// until all ranks have finished, and runs one last round that takes everything carried. If
+  /// `apply` throws, finish() can be called again, and goes on with the round at which it threw.
   void finish(const std::function<void(const Round<T>&)>& apply) {
     stop();
     while (!detail::finished(*exchange_)) {

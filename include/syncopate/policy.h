@@ -78,7 +78,7 @@ enum class Scale : std::uint8_t {
   none,          ///< nothing: the result is the sum
   ranks,         ///< the number of ranks in the world, present or not
   contributors,  ///< the number of ranks whose deposit is in the round
-  weight,        ///< the total weight in the round
+  weight,        ///< the total weight in the round (the result is zeros if that is 0)
 };
 
 const char* to_string(Scale scale);

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "syncopate/policy.h"
+#include "syncopate/strategy_state.h"
 #include "syncopate/world.h"
 
 namespace syncopate {
@@ -71,12 +71,6 @@ class Learner {
   virtual void exchanged(const Exchange& /*exchange*/) {}
 };
 
-/// What a checkpoint keeps of a strategy.
-struct StrategyState {
-  std::map<std::string, double> numbers;
-  std::map<std::string, std::vector<float>> vectors;
-};
-
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -110,9 +104,17 @@ class Strategy {
   /// back in the learner's own memory.
   virtual void finish() = 0;
 
-  /// Only while no rank is between begin_step() and end_step().
-  virtual StrategyState save() const { return {}; }
-  virtual void load(const StrategyState& /*state*/) {}
+  /// What describe() names, for a checkpoint. Only while no rank is between begin_step() and
+  /// end_step().
+  StrategyState save();
+  /// Goes on from what was saved; all ranks together. Throws Error(invalid_argument) for a state
+  /// that is not what is due, down to every length and range, before anything is changed.
+  void load(const StrategyState& state);
+  /// The same without loading it: whether load() would throw.
+  void check(const StrategyState& state);
+
+  /// Names all that a checkpoint keeps of this strategy (strategy_state.h).
+  virtual void describe(StateFields& /*state*/) {}
 
  protected:
   std::vector<float> notes_;
@@ -122,7 +124,9 @@ class Strategy {
 struct Training {
   World world;
   Learner& learner;
-  std::size_t notes = 0;     ///< Numbers that travel with each step.
+  std::size_t notes = 0;  ///< Numbers that travel with each step.
+  /// The last so many of them, such as a vote to stop, are in no checkpoint.
+  std::size_t unsaved_notes = 0;
   std::int64_t samples = 0;  ///< In the training set; 0: not known.
   std::int64_t batch = 0;    ///< Samples per step of a rank; 0: not known.
   std::uint64_t seed = 1;    ///< The same on every rank.

@@ -47,6 +47,7 @@ class TorchLearner : public Learner {
   /// SGD's alone.
   bool has_momentum() const override;
 
+  /// Throws Error(invalid_argument) unless there are size() of them; so do the others.
   void write_weights(std::span<const float> weights);
   /// Sets the gradient to zero, where it is to be written.
   void zero_gradient();

@@ -1,6 +1,7 @@
 // The ranks that train together, and this process's place among them. A World is a cheap
 // handle; collectives keep what they need of it alive. Every rank makes its collectives in
-// the same order. One thread at a time may use a rank's World and its collectives.
+// the same order. One thread at a time may use a rank's World and its collectives, in the process
+// that made it: a forked child is not the rank.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,9 @@
 #include <sstream>
 #include <vector>
 
-#include "board/crowding.h"
+#include "base/control_groups.h"
+#include "board/contention.h"
+#include "syncopate/error.h"
 
 namespace syncopate::board {
 namespace {
@@ -51,18 +53,9 @@ ProcessStatus read_status(std::uint32_t pid) {
   return status;
 }
 
-/// cgroup v2, then v1.
 int read_quota() {
-  double quota = 0;
-  double period = 0;
-  std::string first;
-  if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> first >> period && first != "max") {
-    quota = std::atof(first.c_str());
-  } else if (std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); v1 >> quota) {
-    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
-  }
-  if (quota <= 0 || period <= 0) return INT_MAX;
-  return std::max(1, static_cast<int>(std::lround(quota / period)));
+  const double cores = std::min<double>(ControlGroups().cores(), INT_MAX);
+  return std::max(1, static_cast<int>(std::lround(cores)));
 }
 
 class ThreadHost : public Host {
@@ -114,7 +107,7 @@ class ThreadHost : public Host {
   }
 
  private:
-  static inline Crowding crowding_;  ///< Of the process.
+  static inline ContentionDetector crowding_;  ///< Of the process.
 };
 
 class ProcessHost final : public ThreadHost {
@@ -195,7 +188,14 @@ void become_servant(const char* name) {
 
 ProcessId this_process() {
   const auto pid = static_cast<std::uint32_t>(getpid());
-  return {.pid = pid, .started = read_status(pid).started};
+  const ProcessStatus status = read_status(pid);
+  // By the time of its start the others tell this process from a later one with the same number.
+  // Without it they would take it for dead.
+  if (!status.found) {
+    throw Error(ErrorCode::environment, "this process cannot read /proc/self/stat",
+                "Allow it more open files (ulimit -n), and see that /proc is there");
+  }
+  return {.pid = pid, .started = status.started};
 }
 
 }  // namespace syncopate::board

@@ -68,6 +68,7 @@ std::unique_ptr<Host> make_process_host(int ranks);
 /// For ranks that are threads of one process: they live as long as it does.
 std::unique_ptr<Host> make_thread_host();
 
+/// Throws Error if /proc does not tell.
 ProcessId this_process();
 
 /// For a thread of ours in the process of a rank, which wants a core seldom, and then at once:

@@ -1,8 +1,11 @@
 #include "board/meeting.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <string_view>
+#include <system_error>
 
 #include "board/host.h"
 #include "board/roster.h"
@@ -46,14 +49,16 @@ void Meeting::gone(int rank) { impl_->roster.gone(rank); }
 Duration timeout_from_environment() {
   const char* text = std::getenv(kTimeoutVariable);
   if (text == nullptr) return kDefaultTimeout;
-  char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds > 0)) {
+  // Not strtod(), which heeds the locale: ranks would disagree with their launcher.
+  const std::string_view view = text;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), seconds);
+  if (error != std::errc() || end != view.data() + view.size() || !(seconds > 0)) {
     throw Error(ErrorCode::environment, std::string(kTimeoutVariable) + " is \"" + text + "\"",
                 "Set it to a number of seconds above 0, or unset it");
   }
   const double longest = std::chrono::duration<double>(kLongestTimeout).count();
-  return Duration(std::llround(std::min(seconds, longest) * 1e9));
+  return std::max(Duration(1), Duration(std::llround(std::min(seconds, longest) * 1e9)));
 }
 
 }  // namespace syncopate::board

@@ -9,7 +9,7 @@
 namespace syncopate::board {
 namespace {
 
-using Phase = ChunkWord::Phase;
+using ChunkPhase = ChunkWord::Phase;
 
 /// Below this one rank is faster alone than two that have to agree.
 constexpr std::size_t kSmallestChunk = 8 << 10;
@@ -101,7 +101,7 @@ void Reduction::prefetch(int buffer) const {
 bool Reduction::in_use(int buffer) const {
   for (int chunk = 0; chunk < chunking_.count; ++chunk) {
     const auto word = ChunkWord::unpack(chunk_word(buffer, chunk).load());
-    if (word.phase == Phase::claimed && !roster_.dead(word.rank)) return true;
+    if (word.phase == ChunkPhase::claimed && !roster_.dead(word.rank)) return true;
   }
   return false;
 }
@@ -109,7 +109,7 @@ bool Reduction::in_use(int buffer) const {
 bool Reduction::holds_chunk(int buffer, int rank) const {
   for (int chunk = 0; chunk < chunking_.count; ++chunk) {
     const auto word = ChunkWord::unpack(chunk_word(buffer, chunk).load());
-    if (word.phase == Phase::claimed && word.rank == rank) return true;
+    if (word.phase == ChunkPhase::claimed && word.rank == rank) return true;
   }
   return false;
 }
@@ -143,7 +143,7 @@ Reduction::Outcome Reduction::outcome_of(const Job& job, int begin, int end) con
   for (int chunk = begin; chunk < end; ++chunk) {
     const auto word = ChunkWord::unpack(chunk_word(job.buffer, chunk).load());
     if (word.tag > job.tag) return Outcome::over;
-    if (word.tag != job.tag || word.phase != Phase::done) return Outcome::pending;
+    if (word.tag != job.tag || word.phase != ChunkPhase::done) return Outcome::pending;
   }
   return Outcome::complete;
 }
@@ -154,19 +154,20 @@ Reduction::Outcome Reduction::help_with(const Job& job, int chunk) const {
   for (;;) {
     const auto word = ChunkWord::unpack(value);
     if (word.tag > job.tag) return Outcome::over;
-    if (word.tag == job.tag && word.phase == Phase::done) return Outcome::complete;
-    if (word.phase == Phase::claimed && !roster_.dead(word.rank)) return Outcome::pending;
+    if (word.tag == job.tag && word.phase == ChunkPhase::done) return Outcome::complete;
+    if (word.phase == ChunkPhase::claimed && !roster_.dead(word.rank)) return Outcome::pending;
     step(Step::claim);
-    const ChunkWord mine{.tag = job.tag, .phase = Phase::claimed, .rank = roster_.rank()};
+    const ChunkWord mine{.tag = job.tag, .phase = ChunkPhase::claimed, .rank = roster_.rank()};
     if (!shared.replace(value, mine.pack())) continue;
     if (job.attempt->load() != job.attempt_value) {
       // The attempt ended between our look at it and the claim: let go, unwritten.
-      shared.store(ChunkWord{.tag = job.tag, .phase = Phase::idle, .rank = 0}.pack());
+      shared.store(ChunkWord{.tag = job.tag, .phase = ChunkPhase::idle, .rank = 0}.pack());
       return Outcome::over;
     }
     write(job, chunk);
     step(Step::done);
-    const std::uint64_t done = ChunkWord{.tag = job.tag, .phase = Phase::done, .rank = 0}.pack();
+    const std::uint64_t done =
+        ChunkWord{.tag = job.tag, .phase = ChunkPhase::done, .rank = 0}.pack();
     // Sequentially consistent: of two helpers that finish at once, one must see both done.
     chunking_.count > 1 ? shared.store(done) : shared.release(done);
     return Outcome::complete;

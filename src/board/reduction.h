@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <span>
 
-#include "board/kernel.h"
 #include "board/layout.h"
 #include "board/places.h"
 #include "board/roster.h"
 #include "board/shared.h"
 #include "board/words.h"
+#include "kernel/kernel.h"
 #include "syncopate/types.h"
 
 namespace syncopate::board {

@@ -10,8 +10,6 @@
 namespace syncopate::board {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x4574'6170'6f63'6e79;  // "yncopatE", little-endian
-constexpr std::uint32_t kVersion = 3;
 /// How often a waiting rank looks after the others while nothing happens.
 constexpr Time kRoundsOfInspection = 20'000'000;
 
@@ -35,17 +33,16 @@ void Roster::prepare(std::byte* memory, std::span<const int> numbers, int world_
     seats[rank].number = static_cast<std::uint32_t>(numbers[rank]);
   }
   auto* header = reinterpret_cast<Header*>(memory);
-  header->version = kVersion;
   header->ranks = static_cast<std::uint32_t>(numbers.size());
   header->world_ranks = static_cast<std::uint32_t>(world_ranks);
-  header->magic = kMagic;
+  header->imprint.write();
 }
 
 int Roster::ranks_on(const std::byte* memory) {
   const auto* header = reinterpret_cast<const Header*>(memory);
-  if (header->magic != kMagic || header->version != kVersion || header->ranks < 1 ||
-      header->ranks > kMaxRanks) {
-    throw Error(ErrorCode::environment, "the board is not one of this version of Syncopate",
+  header->imprint.check();
+  if (header->ranks < 1 || header->ranks > kMaxRanks) {
+    throw Error(ErrorCode::environment, "the board has " + std::to_string(header->ranks) + " seats",
                 "Start the ranks with the launcher of the same installation");
   }
   return static_cast<int>(header->ranks);
@@ -73,6 +70,20 @@ void Roster::join(const ProcessId& process) {
   seat.started.store(process.started);
   seat.cores = host_.cores().mask;
   set_life(rank_, Life::absent, Life::present);
+  check_seat();  // The launcher may have given the seat up: what it had started has ended.
+}
+
+void Roster::refuse_seat() const {
+  const std::string name = "rank " + std::to_string(number());
+  if (!same_process()) {
+    throw Error(ErrorCode::closed, "a fork of " + name + " has used its world",
+                "Use a world and its collectives in the process that made it; after fork() only "
+                "the parent is the rank");
+  }
+  throw Error(ErrorCode::rank_lost,
+              "the others take " + name + " for dead, though it lives, and go on without it",
+              "End this process: nothing that it does counts any more. See that the program which "
+              "the launcher starts as a rank does not end before the rank does");
 }
 
 void Roster::leave() { set_life(rank_, Life::present, Life::left); }
@@ -160,6 +171,7 @@ std::uint64_t Roster::propose(const Proposal& proposal, const Attachment& attach
 }
 
 std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
+  check_seat();
   const std::uint64_t number = propose(proposal);
   step(Step::agree);
   if (all_proposed(number)) {
@@ -174,6 +186,7 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
   Lookout lookout(host_, oversubscribed());
   for (;;) {
     const std::uint64_t news = header_.event.read();
+    check_seat();  // Before the others' agreement, which a rank that they gave up has no part in.
     if (Event::number_in(news) >= number || all_proposed(number)) return number;
     const Time now = host_.now();
     if (now >= deadline) {

@@ -11,6 +11,8 @@
 
 #include "board/event.h"
 #include "board/host.h"
+#include "board/imprint.h"
+#include "board/origin.h"
 #include "board/shared.h"
 #include "syncopate/rank_set.h"
 
@@ -43,7 +45,7 @@ class Roster {
   static void prepare(std::byte* memory, int ranks);
   /// The same for a machine whose ranks have these numbers in a world of `world_ranks`.
   static void prepare(std::byte* memory, std::span<const int> numbers, int world_ranks);
-  /// The number of ranks, if `memory` holds a board of this version; throws Error otherwise.
+  /// The number of ranks, if `memory` holds a board of this build; throws Error otherwise.
   static int ranks_on(const std::byte* memory);
 
   Roster(std::byte* memory, int rank, Host& host);
@@ -57,9 +59,23 @@ class Roster {
   /// Whether the world has other machines.
   bool across() const { return world_ranks() != ranks_; }
 
-  /// Takes the seat; throws Error if a live process has it already.
+  /// Takes the seat; throws Error if a live process has it already, or others have given it up.
   void join(const ProcessId& process);
   void leave();
+
+  /// Whether this is the process that has made the roster, and not a fork of it.
+  bool same_process() const { return origin_.here(); }
+  /// Whether the others still count on this rank. (They may be wrong about a rank that lives.)
+  bool counted_on() const { return lives_[rank_].peek() != static_cast<std::uint8_t>(Life::dead); }
+  /// Whether this process may change the board on behalf of its rank.
+  bool may_speak() const { return same_process() && counted_on(); }
+  /// Throws Error unless this process may speak for its rank. What a rank calls asks this before it
+  /// changes anything, while it waits, and before it trusts what it has read: for a rank that they
+  /// take for dead the others wait no longer. Costs two words that stay in the cache.
+  void check_seat() const {
+    if (!may_speak()) [[unlikely]]
+      refuse_seat();
+  }
 
   Life life(int rank) const { return static_cast<Life>(lives_[rank].load()); }
   /// Whether waiting for `rank` makes sense: it is there, or may still come.
@@ -120,8 +136,7 @@ class Roster {
 
  private:
   struct Header {
-    std::uint64_t magic;
-    std::uint32_t version;
+    Imprint imprint;
     std::uint32_t ranks;
     std::uint32_t world_ranks;
     Event event;  ///< A rank joined, proposed, left or died.
@@ -144,11 +159,13 @@ class Roster {
   void set_life(int rank, Life from, Life to);
   bool all_agree() const;
   ProcessId process_of(int rank) const;
+  [[noreturn]] void refuse_seat() const;
 
   Header& header_;
   Seat* seats_;
   Shared<std::uint8_t>* lives_;  ///< Packed: read often, written almost never.
   Host& host_;
+  Origin origin_;
   int rank_;
   int ranks_;
   std::uint64_t proposed_ = 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,29 +13,38 @@
 #include <fstream>
 #include <limits>
 
+#include "base/control_groups.h"
 #include "syncopate/error.h"
 
 namespace syncopate::board {
 namespace {
 
-/// Room for every collective of a run. Nothing is reserved: only touched pages take memory.
+/// CpuBudget for every collective of a run. Nothing is reserved: only touched pages take memory.
 constexpr std::uint64_t kNominalSize = std::uint64_t{1} << 60;
 
 [[noreturn]] void fail(const std::string& what, const std::string& remedy) {
   throw Error(ErrorCode::environment, what + ": " + std::strerror(errno), remedy);
 }
 
-std::uint64_t read_number(const char* path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  return file >> value ? value : std::numeric_limits<std::uint64_t>::max();
+/// Who has mapped the board counts on its size. Nobody can change it, or allow that again.
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+/// What a file may grow to here. Beyond it the kernel would not only refuse: it sends SIGXFSZ,
+/// which ends the process without a word.
+std::uint64_t largest_file() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur > kNominalSize) return kNominalSize;
+  return limit.rlim_cur / Segment::kPage * Segment::kPage;
 }
 
-std::uint64_t headroom(const char* limit_path, const char* usage_path) {
-  const std::uint64_t limit = read_number(limit_path);
-  const std::uint64_t usage = read_number(usage_path);
-  if (limit == std::numeric_limits<std::uint64_t>::max()) return limit;
-  return limit > usage ? limit - usage : 0;
+int make_file() {
+#ifndef MFD_NOEXEC_SEAL
+  constexpr unsigned MFD_NOEXEC_SEAL = 8;  // Since Linux 6.3: what lies there cannot be executed.
+#endif
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const int descriptor = memfd_create("syncopate-board", kFlags | MFD_NOEXEC_SEAL);
+  if (descriptor >= 0 || errno != EINVAL) return descriptor;
+  return memfd_create("syncopate-board", kFlags);
 }
 
 /// Memory of this process; if there is room for large pages, it begins where one can.
@@ -57,18 +67,23 @@ void* map_private(std::size_t bytes) {
 Mapping::~Mapping() { munmap(address_, bytes_); }
 
 std::shared_ptr<Segment> Segment::create() {
-  const int descriptor = memfd_create("syncopate-board", MFD_CLOEXEC);
+  const int descriptor = make_file();
   if (descriptor < 0) {
     fail("cannot create the board's shared memory", "Check the limit on open files (ulimit -n)");
   }
-  auto segment = std::make_shared<Segment>(descriptor);
-  if (ftruncate(descriptor, kNominalSize) != 0) {
+  auto segment = std::make_shared<Segment>(descriptor, largest_file());
+  if (ftruncate(descriptor, static_cast<off_t>(segment->size_)) != 0) {
     fail("cannot size the board's shared memory", "Lift the limit on file sizes (ulimit -f)");
+  }
+  if (fchmod(descriptor, S_IRUSR | S_IWUSR) != 0 || fcntl(descriptor, F_ADD_SEALS, kSeals) != 0) {
+    fail("cannot protect the board's shared memory", "Report this, with the version of the kernel");
   }
   return segment;
 }
 
-std::shared_ptr<Segment> Segment::create_private() { return std::make_shared<Segment>(kNoFile); }
+std::shared_ptr<Segment> Segment::create_private() {
+  return std::make_shared<Segment>(kNoFile, kNominalSize);
+}
 
 std::shared_ptr<Segment> Segment::open(const std::string& address) {
   const int descriptor = ::open(address.c_str(), O_RDWR | O_CLOEXEC);
@@ -76,11 +91,21 @@ std::shared_ptr<Segment> Segment::open(const std::string& address) {
     fail("cannot open the board at " + address,
          "The launcher that made it must still run, on this machine and as the same user");
   }
-  auto segment = std::make_shared<Segment>(descriptor);
-  struct stat status;
-  if (fstat(descriptor, &status) != 0 || std::uint64_t(status.st_size) != kNominalSize) {
+  auto segment = std::make_shared<Segment>(descriptor, 0);
+  struct stat status {};
+  const bool found = fstat(descriptor, &status) == 0;
+  const int seals = fcntl(descriptor, F_GET_SEALS);  // Of a file on a disk: -1, which is no set.
+  segment->size_ = std::uint64_t(status.st_size);
+  if (!found || segment->size_ == 0 || segment->size_ % kPage != 0 || seals < 0 ||
+      (seals & kSeals) != kSeals) {
     throw Error(ErrorCode::environment, address + " is not a board",
                 "Start the ranks with syncopate run and leave its variables alone");
+  }
+  if (status.st_uid != geteuid()) {
+    throw Error(ErrorCode::environment,
+                "the board at " + address + " belongs to user " + std::to_string(status.st_uid) +
+                    ", and this process is user " + std::to_string(geteuid()) + "'s",
+                "Run the launcher and its ranks as one user");
   }
   return segment;
 }
@@ -97,6 +122,14 @@ std::string Segment::address() const {
 std::shared_ptr<Mapping> Segment::map(std::uint64_t offset, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (auto known = mapped_[offset].lock()) return known;
+  // Touching a page behind the end of the file would be a SIGBUS.
+  if (offset > size_ || bytes > size_ - offset) {
+    throw Error(ErrorCode::out_of_memory,
+                "the board may have " + std::to_string(size_ >> 20) +
+                    " MiB by the limit on file sizes, and now needs " +
+                    std::to_string(((offset + bytes - 1) >> 20) + 1) + " MiB",
+                "Lift that limit (ulimit -f) where the ranks are started");
+  }
   void* address = descriptor_ == kNoFile
                       ? map_private(bytes)
                       : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -136,10 +169,7 @@ std::uint64_t available_memory() {
     std::getline(file, unit);
     if (key == "MemAvailable:") available = kilobytes * 1024;
   }
-  return std::min({available,
-                   headroom("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-                   headroom("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                            "/sys/fs/cgroup/memory/memory.usage_in_bytes")});
+  return std::min(available, ControlGroups().memory_left());
 }
 
 }  // namespace syncopate::board

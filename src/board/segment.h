@@ -1,6 +1,7 @@
 // The memory of one machine's ranks: a file without a name (memfd) that they map. It is sparse and
 // nominally huge; memory is used where it is touched. The kernel frees it when the last process
 // that has it is gone, however that process ended, and the size of /dev/shm does not matter to it.
+// Under a limit on file sizes (ulimit -f) it is as large as that allows.
 //
 // Where one process has all the ranks, it is memory of that process instead. The kernel gives that
 // large pages when asked, which it seldom does for shared memory, and MPI is faster with these
@@ -39,7 +40,7 @@ class Segment {
   static std::shared_ptr<Segment> create_private();
   /// Opens the segment that another process described by address().
   static std::shared_ptr<Segment> open(const std::string& address);
-  explicit Segment(int descriptor) : descriptor_(descriptor) {}  ///< Or kNoFile.
+  Segment(int descriptor, std::uint64_t size) : descriptor_(descriptor), size_(size) {}
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
   ~Segment();
@@ -65,7 +66,8 @@ class Segment {
  private:
   static constexpr int kNoFile = -1;
 
-  int descriptor_;
+  int descriptor_;  ///< Or kNoFile.
+  std::uint64_t size_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::weak_ptr<Mapping>> mapped_;
   /// Without a file the memory is there as long as it is mapped.

@@ -1,8 +1,6 @@
 #include "fabric/doorbell.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -12,6 +10,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <random>
 #include <string>
@@ -24,42 +23,51 @@
 namespace syncopate::fabric {
 namespace {
 
-/// More addresses than this of one machine are not tried.
-constexpr std::size_t kMostWays = 8;
 /// Already taken: the machine was told.
 constexpr int kTold = -1;
 
-int open_socket() {
-  if (!doorbells_wanted()) return -1;
+const in_addr_t kLoopback = htonl(INADDR_LOOPBACK);
+
+sockaddr_in at(in_addr_t address, in_port_t port = 0) {
+  return {.sin_family = AF_INET, .sin_port = port, .sin_addr = {address}};
+}
+
+int open_socket(in_addr_t address) {
   const int result = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (result < 0) return -1;
-  const sockaddr_in anywhere{.sin_family = AF_INET};
-  if (::bind(result, reinterpret_cast<const sockaddr*>(&anywhere), sizeof anywhere) == 0) {
-    return result;
-  }
+  const sockaddr_in here = at(address);
+  if (::bind(result, reinterpret_cast<const sockaddr*>(&here), sizeof here) == 0) return result;
   ::close(result);
   return -1;
 }
 
-std::uint16_t port_of(int socket) {
+sockaddr_in name_of(int socket) {
   sockaddr_in bound{};
   socklen_t length = sizeof bound;
   ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length);
-  return bound.sin_port;
+  return bound;
 }
 
-/// Where those can reach this machine that are not on it.
-std::vector<in_addr_t> addresses_of_host() {
-  std::vector<in_addr_t> result;
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return result;
-  for (const ifaddrs* one = all; one != nullptr && result.size() < kMostWays; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
-    if ((one->ifa_flags & IFF_UP) == 0 || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    result.push_back(reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr.s_addr);
+/// The address of this host that the kernel would send from to get there; 0 if there is no way.
+/// Nothing is sent.
+in_addr_t source_towards(in_addr_t address) {
+  const board::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in there = at(address, htons(9));  // Any port.
+  if (!socket.open() ||
+      ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
+    return 0;
   }
-  ::freeifaddrs(all);
-  return result;
+  return name_of(socket.number()).sin_addr.s_addr;
+}
+
+template <typename Ear>
+std::vector<Ear> open_ears(const std::vector<in_addr_t>& addresses) {
+  std::vector<Ear> ears;
+  for (const in_addr_t address : addresses) {
+    board::Descriptor socket(open_socket(address));
+    if (socket.open()) ears.push_back({address, std::move(socket)});
+  }
+  return ears;
 }
 
 /// With the addresses, as copies of a virtual machine may have all else in common.
@@ -84,11 +92,33 @@ bool doorbells_wanted() {
               "Set it to on or off, or unset it");
 }
 
-Doorbell::Doorbell(int machines, int own, std::function<void()> rung)
+std::vector<in_addr_t> doorbell_addresses(const Place& place) {
+  if (!doorbells_wanted()) return {};
+  const std::vector<in_addr_t> own = addresses_of_host();
+  const auto has = [](const std::vector<in_addr_t>& some, in_addr_t one) {
+    return std::ranges::find(some, one) != some.end();
+  };
+  std::vector<in_addr_t> result;
+  bool others_here = place.networks.empty();
+  for (int machine = 0; machine < std::ssize(place.networks); ++machine) {
+    if (machine == place.machine) continue;
+    others_here = others_here || place.networks[machine] == place.networks[place.machine];
+    for (const in_addr_t theirs : place.networks[machine]) {
+      if (has(own, theirs)) continue;  // Also of bridges, which have the same on many hosts.
+      const in_addr_t source = source_towards(theirs);
+      if (has(own, source) && !has(result, source)) result.push_back(source);
+    }
+  }
+  if (others_here) result.push_back(kLoopback);
+  return result;
+}
+
+Doorbell::Doorbell(int machines, int own, const std::vector<in_addr_t>& addresses,
+                   std::function<void()> rung)
     : own_(own),
       rung_(std::move(rung)),
-      socket_(open_socket()),
-      end_(!socket_.open() ? -1 : ::eventfd(0, EFD_CLOEXEC)),
+      ears_(open_ears<Ear>(addresses)),
+      end_(ears_.empty() ? -1 : ::eventfd(0, EFD_CLOEXEC)),
       machines_(machines),
       proven_(machines) {
   if (!end_.open()) return;
@@ -107,11 +137,12 @@ Doorbell::Doorbell(int machines, int own, std::function<void()> rung)
 void Doorbell::open() {
   std::random_device random;
   secret_ = std::uint64_t{random()} << 32 | random();
-  const std::vector<in_addr_t> addresses = addresses_of_host();
-  host_ = identity_of_host(addresses);
+  host_ = identity_of_host(addresses_of_host());
   Packer packer;
-  packer.put(secret_).put(host_).put(port_of(socket_.number()));
-  for (const in_addr_t address : addresses) packer.put(address);
+  packer.put(secret_).put(host_);
+  for (const Ear& ear : ears_) {
+    packer.put(ear.address).put(name_of(ear.socket.number()).sin_port);
+  }
   listener_ = std::thread([this] { listen(); });
   address_ = packer.bytes();
 }
@@ -122,31 +153,46 @@ Doorbell::~Doorbell() {
   listener_.join();
 }
 
+int Doorbell::socket_towards(in_addr_t address) const {
+  if (ears_.empty()) return -1;
+  const in_addr_t source = address == kLoopback ? kLoopback : source_towards(address);
+  for (const Ear& ear : ears_) {
+    if (ear.address == source) return ear.socket.number();
+  }
+  return ears_.front().socket.number();
+}
+
 void Doorbell::learn(int machine, std::span<const std::byte> address) {
   if (address.empty()) return;
-  Unpacker unpacker(address);
-  Machine& learnt = machines_[machine];
-  learnt = {.secret = unpacker.take<std::uint64_t>()};
+  Unpacker unpacker(address, machine);
+  Machine learnt{.secret = unpacker.take<std::uint64_t>(), .ways = {}};
   const bool here = unpacker.take<std::uint64_t>() == host_;
-  const auto port = unpacker.take<std::uint16_t>();
-  const auto add = [&](in_addr_t where) {
-    learnt.ways.emplace_back(
-        static_cast<int>(learnt.ways.size()),
-        sockaddr_in{.sin_family = AF_INET, .sin_port = port, .sin_addr = {where}});
-  };
-  if (here) return add(htonl(INADDR_LOOPBACK));
-  while (!unpacker.rest().empty()) add(unpacker.take<in_addr_t>());
+  for (int number = 0; !unpacker.rest().empty(); ++number) {
+    if (number == kMostWays) unpacker.refuse("has more addresses than a machine can");
+    const auto where = unpacker.take<in_addr_t>();
+    const auto port = unpacker.take<in_port_t>();
+    // From the same host by the loopback, which from elsewhere would lead to another bell.
+    if (here != (where == kLoopback)) continue;
+    learnt.ways.push_back({number, socket_towards(where), at(where, port)});
+  }
+  machines_[machine] = std::move(learnt);
 }
 
 void Doorbell::ring(int machine) {
-  if (!socket_.open()) return;
   const Machine& there = machines_[machine];
-  for (const auto& [way, where] : there.ways) {
-    const Ring ring{.secret = there.secret, .from = own_, .way = way};
+  const Ring ring{.secret = there.secret, .from = own_};
+  for (const Way& way : there.ways) {
     // What cannot be sent is lost, as others are on their way.
-    ::sendto(socket_.number(), &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL,
-             reinterpret_cast<const sockaddr*>(&where), sizeof where);
+    ::sendto(way.socket, &ring, sizeof ring, MSG_DONTWAIT | MSG_NOSIGNAL,
+             reinterpret_cast<const sockaddr*>(&way.where), sizeof way.where);
   }
+}
+
+int Doorbell::who_rings(std::span<const std::byte> datagram, std::uint64_t secret, int machines) {
+  Ring ring;
+  if (datagram.size() != sizeof ring) return -1;
+  std::memcpy(&ring, datagram.data(), sizeof ring);
+  return ring.secret == secret && ring.from >= 0 && ring.from < machines ? ring.from : -1;
 }
 
 std::vector<std::pair<int, int>> Doorbell::take_proven_ways() {
@@ -162,23 +208,28 @@ std::vector<std::pair<int, int>> Doorbell::take_proven_ways() {
 }
 
 void Doorbell::prefer(int machine, int way) {
-  std::erase_if(machines_[machine].ways, [&](const auto& one) { return one.first != way; });
+  std::erase_if(machines_[machine].ways, [&](const Way& one) { return one.number != way; });
 }
 
 void Doorbell::listen() {
   board::become_servant("syncopate bell");
-  std::array<pollfd, 2> files{pollfd{.fd = socket_.number(), .events = POLLIN},
-                              pollfd{.fd = end_.number(), .events = POLLIN}};
+  std::vector<pollfd> files{{.fd = end_.number(), .events = POLLIN}};
+  for (const Ear& ear : ears_) files.push_back({.fd = ear.socket.number(), .events = POLLIN});
+  std::array<std::byte, sizeof(Ring)> datagram;
   for (;;) {
     ::poll(files.data(), files.size(), -1);
-    if (files[1].revents != 0) return;
-    Ring ring;
-    const ssize_t bytes = ::recv(socket_.number(), &ring, sizeof ring, MSG_DONTWAIT | MSG_TRUNC);
-    if (bytes != sizeof ring || ring.secret != secret_) continue;
-    if (ring.from < 0 || ring.from >= static_cast<int>(proven_.size())) continue;
-    int unproven = 0;
-    if (proven_[ring.from].compare_exchange_strong(unproven, ring.way + 1)) any_proven_ = true;
-    rung_();
+    if (files[0].revents != 0) return;
+    for (std::size_t i = 1; i < files.size(); ++i) {
+      if (files[i].revents == 0) continue;
+      const ssize_t bytes =
+          ::recv(files[i].fd, datagram.data(), datagram.size(), MSG_DONTWAIT | MSG_TRUNC);
+      if (bytes != std::ssize(datagram)) continue;
+      const int from = who_rings(datagram, secret_, static_cast<int>(proven_.size()));
+      if (from < 0) continue;
+      int unproven = 0;  // The way is the number of the address, from 1 on.
+      if (proven_[from].compare_exchange_strong(unproven, static_cast<int>(i))) any_proven_ = true;
+      rung_();
+    }
   }
 }
 

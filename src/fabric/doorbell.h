@@ -3,6 +3,10 @@
 // datagram goes after it, to a socket at which a thread of the other machine sleeps. It says
 // nothing: one that is lost costs a nap, one that comes for nothing a look.
 //
+// It listens only at the addresses by which this machine reaches the others, and at the loopback
+// if they are on the same host. A datagram without the bell's secret, which machines have told each
+// other over the fabric, is dropped, and none is ever answered by a datagram.
+//
 // Where machines have no IPv4 between them, or something in between lets nothing through, nothing
 // rings. SYNCOPATE_DOORBELL=off does without; on, or nothing, with them.
 #pragma once
@@ -18,7 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include "board/descriptor.h"
+#include "base/descriptor.h"
+#include "fabric/addresses.h"
+#include "fabric/bell.h"
+#include "fabric/fabric.h"
 
 namespace syncopate::fabric {
 
@@ -27,42 +34,59 @@ inline constexpr const char* kDoorbellVariable = "SYNCOPATE_DOORBELL";
 /// Whether there are to be any, as SYNCOPATE_DOORBELL says; throws Error if it makes no sense.
 bool doorbells_wanted();
 
-class Doorbell {
+/// Where the bell of a machine has to listen to be heard by the others.
+std::vector<in_addr_t> doorbell_addresses(const Place& place);
+
+class Doorbell final : public Bell {
  public:
-  /// `rung` is called on a thread of this bell's own whenever one of `machines` rings here.
-  Doorbell(int machines, int own, std::function<void()> rung);
-  ~Doorbell();
+  /// `rung` is called on a thread of this bell's own whenever one of `machines` rings at one of
+  /// the addresses of this host (in network order).
+  Doorbell(int machines, int own, const std::vector<in_addr_t>& addresses,
+           std::function<void()> rung);
+  ~Doorbell() override;
   Doorbell(const Doorbell&) = delete;
   Doorbell& operator=(const Doorbell&) = delete;
 
-  /// What another machine has to learn to ring here; empty if nobody can.
-  const std::vector<std::byte>& address() const { return address_; }
-  void learn(int machine, std::span<const std::byte> address);
-  /// Rings at a machine whose address is known, by all ways that may lead there.
-  void ring(int machine);
+  /// More addresses than this of one machine are not tried: those of its host, and the loopback.
+  static constexpr int kMostWays = kMostAddresses + 1;
 
-  /// Which machines have rung for the first time since the last call, and by which way. They should
-  /// be told (prefer()).
-  std::vector<std::pair<int, int>> take_proven_ways();
-  /// From now on rings there by this way alone.
-  void prefer(int machine, int way);
+  const std::vector<std::byte>& address() const override { return address_; }
+  void learn(int machine, std::span<const std::byte> address) override;
+  void ring(int machine) override;
+  std::vector<std::pair<int, int>> take_proven_ways() override;
+  void prefer(int machine, int way) override;
 
- private:
-  struct Ring {  ///< The datagram.
+  /// The datagram: which machine rings, for a bell with that secret.
+  struct Ring {
     std::uint64_t secret = 0;
     std::int32_t from = 0;
-    std::int32_t way = 0;
+    std::int32_t unused = 0;
+  };
+  /// Who rings, of so many machines; -1 if the datagram is no ring for the bell with that secret.
+  static int who_rings(std::span<const std::byte> datagram, std::uint64_t secret, int machines);
+
+ private:
+  /// Where this bell listens.
+  struct Ear {
+    in_addr_t address = 0;
+    board::Descriptor socket;
+  };
+  struct Way {
+    int number = 0;   ///< With the other machine.
+    int socket = -1;  ///< Of this one, which leads there.
+    sockaddr_in where{};
   };
   struct Machine {
     std::uint64_t secret = 0;
-    std::vector<std::pair<int, sockaddr_in>> ways;  ///< By their numbers.
+    std::vector<Way> ways;
   };
   void open();
   void listen();
+  int socket_towards(in_addr_t address) const;
 
   const int own_;
   const std::function<void()> rung_;
-  const board::Descriptor socket_;
+  const std::vector<Ear> ears_;
   const board::Descriptor end_;  ///< Readable once the listener is to end.
   std::uint64_t secret_ = 0;     ///< What does not know it did not mean us.
   std::uint64_t host_ = 0;       ///< The same for all who have one loopback.

@@ -76,6 +76,8 @@ struct Place {
   int machine = 0;
   std::vector<int> machine_of;         ///< Of every rank; machines are numbered 0, 1, 2 …
   std::vector<std::string> addresses;  ///< What a person would call each machine: its host's name.
+  /// The IPv4 addresses of each machine's host, in network order; empty if they are not known.
+  std::vector<std::vector<std::uint32_t>> networks;
 
   int ranks() const { return static_cast<int>(machine_of.size()); }
   int machines() const { return static_cast<int>(addresses.size()); }

@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "board/descriptor.h"
+#include "base/descriptor.h"
 #include "board/meeting.h"
 #include "syncopate/error.h"
 #include "syncopate/rank_set.h"

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -9,8 +10,10 @@
 #include <system_error>
 #include <vector>
 
+#include "base/version.h"
 #include "board/meeting.h"
 #include "fabric/local_link.h"
+#include "fabric/own_code.h"
 #include "fabric/plugin_folders.h"
 #include "syncopate/error.h"
 
@@ -75,48 +78,43 @@ Mpi choose(const Launcher& launcher) {
   return here ? *here : of_launcher(launcher);
 }
 
-/// The folders of the file that contains this code and of the program, which may be the same.
-std::vector<std::filesystem::path> own_folders() {
-  std::vector<std::filesystem::path> folders;
-  std::error_code ignored;
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&own_folders), &info) != 0 && info.dli_fname != nullptr) {
-    // Of a program this is how it was called, which may be without any folder.
-    const std::filesystem::path file = std::filesystem::canonical(info.dli_fname, ignored);
-    if (!ignored) folders.push_back(file.parent_path());
-  }
-  const std::filesystem::path program = std::filesystem::canonical("/proc/self/exe", ignored);
-  if (!ignored && (folders.empty() || folders.front() != program.parent_path())) {
-    folders.push_back(program.parent_path());
-  }
-  return folders;
-}
+struct Folder {
+  std::filesystem::path path;
+  Chosen chosen = Chosen::by_us;
+};
 
-std::vector<std::filesystem::path> plugin_folders() {
-  std::vector<std::filesystem::path> folders;
-  const auto add = [&](const std::filesystem::path& folder) {
-    const std::filesystem::path plain = folder.lexically_normal();
-    for (const auto& other : folders) {
-      if (other == plain) return;
+std::vector<Folder> plugin_folders() {
+  std::vector<Folder> folders;
+  const auto add = [&](const std::filesystem::path& path, Chosen chosen = Chosen::by_us) {
+    const std::filesystem::path plain = path.lexically_normal();
+    for (const Folder& other : folders) {
+      if (other.path == plain) return;
     }
-    folders.push_back(plain);
+    folders.push_back({plain, chosen});
   };
-  if (const char* named = std::getenv(kPluginsVariable); named != nullptr && *named != '\0') {
-    add(std::filesystem::path(named) / "");
+  if (const auto named = code_folder_from_environment(kPluginsVariable)) {
+    add(*named, Chosen::by_the_user);
   }
-  for (const auto& own : own_folders()) {
+  for (const auto& file : own_files()) {
+    const std::filesystem::path own = file.parent_path();
     for (const char* below : {"", "syncopate/", "../lib/syncopate/"}) add(own / below);
     add(own / kInstalledFromBin / "");
   }
-  add(std::filesystem::path(kInstalled) / "");
+  if (const std::filesystem::path installed(kInstalled); installed.is_absolute()) {
+    add(installed / "");
+  }
   return folders;
 }
 
 std::filesystem::path find(Mpi mpi) {
   std::string looked_at;
-  for (const auto& folder : plugin_folders()) {
+  for (const auto& [folder, chosen] : plugin_folders()) {
     std::error_code ignored;
-    if (std::filesystem::exists(folder / file_name(mpi), ignored)) return folder / file_name(mpi);
+    const std::filesystem::path file = folder / file_name(mpi);
+    if (std::filesystem::exists(file, ignored)) {
+      refuse_unless_safe("plug-in", file, chosen, kPluginsVariable);
+      return file;
+    }
     looked_at += (looked_at.empty() ? "" : ", ") + folder.string();
   }
   throw Error(ErrorCode::environment,
@@ -157,15 +155,20 @@ std::optional<Mpi> mpi_from_environment() {
 Error as_error(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   const std::string text = exception.what();
-  const std::size_t end = text.find('\n');
-  if (end != std::string::npos) {
-    return {ErrorCode::environment, text.substr(0, end), text.substr(end + 1)};
-  }
-  return {ErrorCode::environment, text,
-          "See whether a small program of the same MPI runs under the same launcher"};
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string happened = text.substr(0, end),
+                    to_do = text.substr(std::min(end + 1, text.size()));
+  return {ErrorCode::environment,
+          happened.empty() ? "the fabric failed and did not say why" : happened,
+          to_do.empty() ? "See whether a small program of the same MPI runs under the same launcher"
+                        : to_do};
 }
 
-std::unique_ptr<Link> connect(const Launcher& launcher) {
+std::string own_build() {
+  return std::string(board::kBuild) + " (protocol " + std::to_string(kProtocol) + ")";
+}
+
+std::unique_ptr<Link> connect(const Launcher& launcher, const std::string& build) {
   const bool without_mpi = launcher.kind == Launcher::Kind::torchrun && !mpi_from_environment();
   if (without_mpi && launcher.ranks_here == launcher.ranks) return make_local_link(launcher);
   const Mpi mpi = choose(launcher);
@@ -174,7 +177,7 @@ std::unique_ptr<Link> connect(const Launcher& launcher) {
   std::unique_ptr<Link> link;
   try {
     if (make != nullptr) {
-      link.reset(make(kPluginVersion, board::timeout_from_environment().count()));
+      link.reset(make(kPluginVersion, board::timeout_from_environment().count(), build.c_str()));
     }
   } catch (const std::exception& exception) {
     throw as_error(exception);

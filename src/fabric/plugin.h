@@ -2,16 +2,19 @@
 // at hand and loads it. libsyncopate itself links no MPI.
 //
 // A plug-in is a shared object, syncopate_openmpi.so or syncopate_mpich.so, with one function:
-//   extern "C" syncopate::fabric::Link* syncopate_fabric_link(int version, std::int64_t timeout);
+//   extern "C" syncopate::fabric::Link* syncopate_fabric_link(int version, std::int64_t timeout,
+//                                                             const char* build);
 // It returns null if it is of another version of this interface. The timeout, in nanoseconds, is
-// for the waits of the link. Link and plug-in throw std::runtime_error whose text is what happened
-// and, on a second line, what to do. A plug-in links no libsyncopate.
+// for the waits of the link. The build is compared with those of the other ranks. Link and plug-in
+// throw std::runtime_error whose text is what happened and, on a second line, what to do. A plug-in
+// links no libsyncopate.
 #pragma once
 
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "fabric/fabric.h"
 #include "fabric/launcher.h"
@@ -20,9 +23,15 @@
 namespace syncopate::fabric {
 
 /// To be raised with every change of fabric.h or of the function below.
-inline constexpr int kPluginVersion = 4;
+inline constexpr int kPluginVersion = 5;
+/// To be raised with every change of what machines send each other: messages, lines that are
+/// gathered, and the order of both.
+inline constexpr int kProtocol = 6;
 inline constexpr const char* kPluginFunction = "syncopate_fabric_link";
-using PluginFunction = Link* (*)(int version, std::int64_t timeout);
+using PluginFunction = Link* (*)(int version, std::int64_t timeout, const char* build);
+
+/// "0.1.0 (protocol 6)": what all ranks of a job have to have in common.
+std::string own_build();
 
 /// "openmpi", "mpich", or "none" to ignore the launcher. For when the choice is wrong.
 inline constexpr const char* kFabricVariable = "SYNCOPATE_FABRIC";
@@ -37,8 +46,9 @@ std::optional<Mpi> mpi_from_environment();
 /// one that SYNCOPATE_FABRIC names, or that the program itself has loaded, or the launcher's own.
 /// Under torchrun there is none, and the ranks must be on one machine (local_link.h).
 /// Throws `environment`: if there is no plug-in for it, if MPI cannot be started, or if MPI does
-/// not see as many ranks as the launcher started.
-std::unique_ptr<Link> connect(const Launcher& launcher);
+/// not see as many ranks as the launcher started, or if another rank is of another build than this
+/// one, which is `build`.
+std::unique_ptr<Link> connect(const Launcher& launcher, const std::string& build = own_build());
 
 /// What a link has thrown, for the program.
 Error as_error(const std::exception& exception);

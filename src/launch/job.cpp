@@ -17,8 +17,6 @@ namespace {
 
 // Long enough for a `tee` in the background to write its last lines, too short to annoy.
 constexpr auto kLeftoverPatience = std::chrono::milliseconds(500);
-// A killed process that is not gone by then hangs in the kernel, and waiting does not help.
-constexpr auto kKillPatience = std::chrono::seconds(10);
 
 std::chrono::nanoseconds from_seconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -48,7 +46,9 @@ LaunchResult Job::run() {
 }
 
 void Job::wait_for_events() {
-  std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}};
+  // One that is below 0 is passed over.
+  std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0},
+                             {abandoned_ ? -1 : lifeline_, POLLIN, 0}};
   std::vector<RankStream*> streams;
   for (auto& rank : ranks_) {
     for (RankStream* stream : {rank.out.get(), rank.err.get()}) {
@@ -72,7 +72,8 @@ void Job::wait_for_events() {
   }
   if (::poll(polled.data(), polled.size(), timeout) <= 0) return;
 
-  auto event = polled.begin() + 1;
+  if (polled[1].revents != 0) abandon();
+  auto event = polled.begin() + 2;
   for (RankStream* stream : streams) {
     if ((event++)->revents != 0) stream->read_some();
   }
@@ -126,24 +127,28 @@ void Job::handle(int signal) {
   }
 }
 
+/// The process that wanted the result was killed: what it started has to end, and no other process
+/// will see to that.
+void Job::abandon() {
+  abandoned_ = true;
+  conclude(kSignalCode + SIGKILL);
+  if (phase_ < Phase::killing) {
+    kill_ranks();
+  } else if (phase_ == Phase::leftovers) {
+    phase_deadline_ = Clock::now();
+  } else if (phase_ == Phase::flushing) {
+    phase_ = Phase::done;
+  }
+}
+
 void Job::reap() {
-  siginfo_t info{};
-  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-    const pid_t process = info.si_pid;
+  int status = 0;
+  for (pid_t process = 0; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     const auto found = rank_of_.find(process);
-    // Until it is waited for its number is not used again, so the guard has to let go first.
-    if (found != rank_of_.end() && guard_) guard_->forget(found->second);
-    int status = 0;
-    ::waitpid(process, &status, 0);
-    if (found != rank_of_.end()) {
-      const int number = found->second;
-      rank_of_.erase(found);
-      rank_ended(ranks_[std::size_t(number)], number, status);
-    } else {
-      spared_.erase(process);
-      if (guard_) guard_->ended(process);
-    }
-    info = {};
+    if (found == rank_of_.end()) continue;
+    const int number = found->second;
+    rank_of_.erase(found);
+    rank_ended(ranks_[std::size_t(number)], number, status);
   }
   if (phase_ == Phase::leftovers || phase_ == Phase::sweeping) {
     look_for_leftovers();
@@ -241,9 +246,9 @@ void Job::kill_ranks() {
 }
 
 void Job::begin_leftovers() {
-  guard_.reset();
   phase_ = Phase::leftovers;
-  phase_deadline_ = Clock::now() + kLeftoverPatience;
+  phase_deadline_ = Clock::now();
+  if (!abandoned_) phase_deadline_ += kLeftoverPatience;
   look_for_leftovers();
 }
 
@@ -251,7 +256,6 @@ void Job::look_for_leftovers() {
   // As this process is the reaper of all below it, whatever lost its parent is a child of ours.
   bool any = false;
   for (const pid_t child : children()) {
-    if (spared_.contains(child)) continue;
     any = true;
     if (phase_ == Phase::sweeping) ::kill(child, SIGKILL);
   }
@@ -269,7 +273,7 @@ void Job::begin_flushing() {
     rank.out.reset();
     rank.err.reset();
   }
-  if (out_.empty() && err_.empty()) phase_ = Phase::done;
+  if (abandoned_ || (out_.empty() && err_.empty())) phase_ = Phase::done;
 }
 
 void Job::send(int signal) const {

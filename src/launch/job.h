@@ -1,4 +1,5 @@
-// One run of a job: an event loop over the ranks' output, the launcher's signals and deadlines.
+// One run of a job: an event loop over the ranks' output, the launcher's signals and deadlines. It
+// needs a process of its own (apart.h), as it takes every child of the process for one of the job.
 #pragma once
 
 #include <sys/types.h>
@@ -7,12 +8,10 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "board/meeting.h"
-#include "launch/guard.h"
 #include "launch/launcher.h"
 #include "launch/output.h"
 #include "launch/process.h"
@@ -22,7 +21,8 @@ namespace syncopate::launch {
 
 class Job {
  public:
-  explicit Job(const LaunchOptions& options);
+  /// `lifeline` becomes readable when the process that wants the result has ended.
+  Job(const LaunchOptions& options, int lifeline);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -55,6 +55,7 @@ class Job {
   // What can happen (job.cpp).
   void wait_for_events();
   void handle(int signal);
+  void abandon();
   void reap();
   void handle_deadline();
   void rank_ended(Rank& rank, int number, int status);
@@ -73,13 +74,14 @@ class Job {
   std::optional<Clock::time_point> next_deadline() const;
 
   const LaunchOptions& options_;
+  int lifeline_;
+  bool abandoned_ = false;  // the lifeline has ended
   Outlet out_;
   Outlet err_;
   SignalScope signals_;
-  ProcessScope process_;
-  std::set<pid_t> spared_;  // children this process had before
+  ReaperScope reaper_;
+  OpenFilesScope open_files_;
   board::Meeting meeting_;
-  std::optional<Guard> guard_;
 
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;

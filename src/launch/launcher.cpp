@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "launch/job.h"
+#include "launch/apart.h"
 #include "syncopate/error.h"
 
 namespace syncopate::launch {
@@ -53,7 +53,7 @@ std::string RankOutcome::description() const {
 LaunchResult launch(const LaunchOptions& options) {
   check(options);
   try {
-    return Job(options).run();
+    return run_apart(options);
   } catch (const std::system_error& failure) {
     throw Error(ErrorCode::environment,
                 fmt::format("the job cannot be started: {}", failure.what()),

@@ -63,7 +63,8 @@ struct LaunchResult {
 /// SIGUSR1 and SIGUSR2 are just passed on; a SIGINT while the job is ending kills it at once.
 /// Rank 0 reads this process's standard input unless that is a terminal; the others read nothing.
 /// To be called from the only thread of the process. Children that the process already has are
-/// left alone, but are waited for if they end meanwhile.
+/// left alone. If this process or the one that it starts for the job is killed, the other ends the
+/// ranks and what they had started.
 /// Throws Error: invalid_argument for options out of range, environment or out_of_memory when
 /// the machine cannot carry the job. Nothing runs then.
 LaunchResult launch(const LaunchOptions& options);

@@ -1,7 +1,7 @@
 // A pipe that no rank keeps by accident.
 #pragma once
 
-#include "board/descriptor.h"
+#include "base/descriptor.h"
 
 namespace syncopate::launch {
 

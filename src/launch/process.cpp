@@ -67,19 +67,21 @@ pid_t parent_of(const std::filesystem::path& process) {
 
 }  // namespace
 
-ProcessScope::ProcessScope() {
-  ::getrlimit(RLIMIT_NOFILE, &open_files_);
-  // Two pipes per rank do not fit into the usual 1024 for the largest jobs.
-  const rlimit raised{open_files_.rlim_max, open_files_.rlim_max};
-  ::setrlimit(RLIMIT_NOFILE, &raised);
+ReaperScope::ReaperScope() {
   ::prctl(PR_GET_CHILD_SUBREAPER, &was_reaper_);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-ProcessScope::~ProcessScope() {
-  ::prctl(PR_SET_CHILD_SUBREAPER, was_reaper_);
-  ::setrlimit(RLIMIT_NOFILE, &open_files_);
+ReaperScope::~ReaperScope() { ::prctl(PR_SET_CHILD_SUBREAPER, was_reaper_); }
+
+OpenFilesScope::OpenFilesScope() {
+  ::getrlimit(RLIMIT_NOFILE, &before_);
+  // Two pipes per rank do not fit into the usual 1024 for the largest jobs.
+  const rlimit raised{before_.rlim_max, before_.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &raised);
 }
+
+OpenFilesScope::~OpenFilesScope() { ::setrlimit(RLIMIT_NOFILE, &before_); }
 
 ProgramImage::ProgramImage(std::vector<std::string> command,
                            const std::vector<std::pair<std::string, std::string>>& variables)

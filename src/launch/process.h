@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,21 +14,34 @@
 
 namespace syncopate::launch {
 
-/// For as long as a job lasts: as many open files as are allowed, and every process below this
-/// one whose parent has ended becomes a child of this one. Put back at the end.
-class ProcessScope {
- public:
-  ProcessScope();
-  ~ProcessScope();
-  ProcessScope(const ProcessScope&) = delete;
-  ProcessScope& operator=(const ProcessScope&) = delete;
+/// A killed process that is not gone by then hangs in the kernel, and waiting does not help.
+inline constexpr auto kKillPatience = std::chrono::seconds(10);
 
-  /// The limit as it was, for the ranks.
-  const rlimit& open_files() const { return open_files_; }
+/// While it lives, every process below this one whose parent has ended becomes a child of this one.
+class ReaperScope {
+ public:
+  ReaperScope();
+  ~ReaperScope();
+  ReaperScope(const ReaperScope&) = delete;
+  ReaperScope& operator=(const ReaperScope&) = delete;
 
  private:
-  rlimit open_files_{};
   int was_reaper_ = 0;
+};
+
+/// While it lives, this process may have as many open files as are allowed.
+class OpenFilesScope {
+ public:
+  OpenFilesScope();
+  ~OpenFilesScope();
+  OpenFilesScope(const OpenFilesScope&) = delete;
+  OpenFilesScope& operator=(const OpenFilesScope&) = delete;
+
+  /// The limit as it was, for the ranks.
+  const rlimit& before() const { return before_; }
+
+ private:
+  rlimit before_{};
 };
 
 /// Everything exec needs, laid out before fork: between fork and exec nothing may be allocated.

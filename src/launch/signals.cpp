@@ -33,10 +33,11 @@ SignalScope::SignalScope() : pipe_(make_pipe()) {
     ::fcntl(end->number(), F_SETFL, O_NONBLOCK);
   }
   noted_at = pipe_.write.number();
-  // With SIGCHLD ignored the kernel would throw away the ranks' exit codes; a broken stdout is
-  // told by write() itself.
+  // With SIGCHLD ignored the kernel would throw away the ranks' exit codes. A broken stdout and a
+  // file that may not grow are told by write() itself. And who is in the background may write all
+  // the same.
   replace(SIGCHLD, note);
-  replace(SIGPIPE, SIG_IGN);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU}) replace(signal, SIG_IGN);
   sigset_t watched;
   ::sigemptyset(&watched);
   ::sigaddset(&watched, SIGCHLD);

@@ -39,16 +39,13 @@ std::string exec_failure(const std::string& command, int error) {
 
 }  // namespace
 
-Job::Job(const LaunchOptions& options)
+Job::Job(const LaunchOptions& options, int lifeline)
     : options_(options),
+      lifeline_(lifeline),
       out_(options.out),
       err_(options.err),
       meeting_(options.ranks),
-      ranks_(std::size_t(options.ranks)) {
-  const auto before = children();
-  spared_.insert(before.begin(), before.end());
-  guard_.emplace(options.ranks);
-}
+      ranks_(std::size_t(options.ranks)) {}
 
 void Job::start_ranks() {
   const Descriptor null_input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -100,7 +97,7 @@ bool Job::start_rank(int number, int null_input) {
   // A rank is not in the terminal's foreground group: reading from it would stop the rank.
   const bool reads = number == 0 && ::isatty(STDIN_FILENO) == 0;
   const StandardStreams streams{reads ? STDIN_FILENO : null_input, out.number(), err.number()};
-  const Started started = start_process(image, streams, signals_, process_.open_files());
+  const Started started = start_process(image, streams, signals_, open_files_.before());
   if (started.fork_error != 0) {
     say(
         fmt::format("no more than {} of {} ranks can be started: {}; allow more processes "
@@ -117,7 +114,6 @@ bool Job::start_rank(int number, int null_input) {
   rank.process = started.process;
   rank_of_[started.process] = number;
   ++running_;
-  guard_->watch(number, started.process);
   return true;
 }
 

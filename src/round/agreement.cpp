@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
+#include "base/bad_message.h"
 #include "round/machines.h"
 
 namespace syncopate::round {
@@ -97,6 +99,7 @@ bool Agreement::own_ranks_are_here() const {
 
 Time Agreement::observe(const Facts& own, Duration grace, Time now) {
   grace_ = grace;
+  observed_ = true;
   if (!started_) {
     Facts& known = known_[machine_];
     const std::uint64_t seen = std::max(known.seen, own.seen);
@@ -111,13 +114,49 @@ Time Agreement::observe(const Facts& own, Duration grace, Time now) {
   return consider(now);
 }
 
-Time Agreement::hear(int from, const Message& message, Time now) {
-  if (message.round > next_) {
-    early_.emplace_back(from, message);
-    return consider(now);
+void Agreement::check(int from, const Message& message) const {
+  // A round ends when every machine has taken part, so none is more than one ahead of this.
+  if (message.round < 1 || message.round > next_ + 1) {
+    throw BadMessage(from, "is about round " + std::to_string(message.round) +
+                               " when this machine is at round " + std::to_string(next_));
   }
-  learn(from, message);
-  return consider(now);
+  switch (message.kind) {
+    case Message::Kind::start:
+      if (message.span < 1 || message.span > machines() || message.root < 0 ||
+          message.root >= machines()) {
+        throw BadMessage(from, "starts a round for machines that there are not");
+      }
+      break;
+    case Message::Kind::facts:
+      if (message.facts.seen >= message.round && message.facts.seen != Facts::kNobodyLags) {
+        throw BadMessage(from, "says that its ranks have seen round " +
+                                   std::to_string(message.facts.seen) + " before it was run");
+      }
+      break;
+    case Message::Kind::ask:
+      break;
+  }
+}
+
+void Agreement::keep_for_later(int from, const Message& message) {
+  const auto before = std::find_if(early_.begin(), early_.end(), [&](const auto& one) {
+    return one.first == from && one.second.kind == message.kind;
+  });
+  if (before == early_.end()) {
+    early_.emplace_back(from, message);
+  } else if (message.kind != Message::Kind::start || message.span > before->second.span) {
+    before->second = message;
+  }
+}
+
+Time Agreement::hear(int from, const Message& message, Time now) {
+  check(from, message);
+  if (message.round > next_) {
+    keep_for_later(from, message);
+  } else {
+    learn(from, message);
+  }
+  return observed_ ? consider(now) : now;
 }
 
 void Agreement::learn(int from, const Message& message) {
@@ -127,6 +166,11 @@ void Agreement::learn(int from, const Message& message) {
   if (message.round != next_) return;  // Everybody has been through that round.
   switch (message.kind) {
     case Message::Kind::start:
+      // Nobody knows more of this machine's ranks than it has said itself.
+      if (known_[machine_].seen + window_ < next_) {
+        throw BadMessage(from, "starts round " + std::to_string(next_) +
+                                   " before this machine's ranks have come into its window");
+      }
       started_ = true;
       announced_ = true;
       spread(message.span, message.root);

@@ -78,6 +78,7 @@ class Agreement {
 
   /// What the board of this machine says. Returns when to call again if there is no news.
   Time observe(const Facts& own, Duration grace, Time now);
+  /// Throws BadMessage if the message cannot be.
   Time hear(int from, const Message& message, Time now);
   /// The round is over; `facts` are those of every machine when it took part.
   void complete(std::span<const Facts> facts, Time now);
@@ -116,6 +117,8 @@ class Agreement {
   void tell_facts(Time now);
   void tell(int machine);
   void send(int machine, Message message);
+  void check(int from, const Message& message) const;
+  void keep_for_later(int from, const Message& message);
   void learn(int from, const Message& message);
 
   Trigger trigger_;
@@ -137,10 +140,12 @@ class Agreement {
   std::vector<Facts> said_;   ///< What each machine has last heard from here.
   bool seen_told_ = true;     ///< Whether the others know that this machine no longer lags.
   Duration grace_{0};
+  bool observed_ = false;        ///< The grace is known, and what this machine's board says.
   Time waiting_since_ = kNever;  ///< When this machine first waited for the round.
   int held_up_by_ = -1;
-  Time open_since_ = kNever;                    ///< When the trigger was first seen to hold.
-  std::vector<std::pair<int, Message>> early_;  ///< About rounds after this one.
+  Time open_since_ = kNever;  ///< When the trigger was first seen to hold.
+  /// About the round after this one; of each kind at most one from each machine.
+  std::vector<std::pair<int, Message>> early_;
   std::vector<Outgoing> outbox_;
 };
 

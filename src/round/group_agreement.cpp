@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
+#include "base/bad_message.h"
 #include "round/machines.h"
 #include "round/step_times.h"
 
@@ -12,6 +14,10 @@ namespace {
 
 /// How often whoever waits asks for whom: some may have come since.
 constexpr Time kAskAgain = 1'000'000'000;
+/// What a machine says that it has seen when nobody is left there: more than any step.
+constexpr std::uint64_t kNobodysStep = std::numeric_limits<std::int64_t>::max();
+/// Far more than are under way on a machine at once, and sums of it fit.
+constexpr int kMostRounds = 1 << 16;
 
 }  // namespace
 
@@ -34,6 +40,7 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<in
 
 Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
   own_.assign(own.begin(), own.end());
+  observed_ = true;
   seen_[machine_] = std::max(seen_[machine_], least_seen());
   slowest_ = std::min(least_seen(), seen_elsewhere());
   held_up_ = false;
@@ -58,15 +65,82 @@ GroupAgreement::Wanted GroupAgreement::asked_about(const GroupMessage& message) 
           .member = message.member};
 }
 
+std::uint64_t GroupAgreement::furthest_step() const {
+  // Nobody knows more of this machine's ranks than it has said itself.
+  return (observed_ ? least_seen() : 0) + static_cast<std::uint64_t>(options_.window);
+}
+
+void GroupAgreement::check(int from, const GroupMessage& message) const {
+  using Kind = GroupMessage::Kind;
+  const int ranks = static_cast<int>(machine_of_.size());
+  int last = -1;
+  for (const int rank : message.ranks) {
+    if (rank <= last || rank >= ranks || machine_of_[rank] != from) {
+      throw BadMessage(from, "names ranks that its machine has not, or out of their order");
+    }
+    last = rank;
+  }
+  const bool begins = message.kind == Kind::share || message.kind == Kind::here;
+  if (begins || (message.kind == Kind::who && message.round.step > 0)) {
+    // A rank publishes the step after the last that it has seen, before that can start.
+    const std::uint64_t ahead = message.kind == Kind::share ? 0 : 1;
+    if (message.round.step < 1 || message.round.step > furthest_step() + ahead) {
+      throw BadMessage(from, "is about step " + std::to_string(message.round.step) +
+                                 " when this machine is far from it");
+    }
+    if (message.member < 0 || message.member >= ranks ||
+        (begins &&
+         (machine_of_[message.member] != from || plan_.everyone_at(message.round.step)))) {
+      throw BadMessage(from, "is about a group that there is not");
+    }
+  }
+  if (message.staleness > message.round.step || message.seen > kNobodysStep ||
+      message.step > kNobodysStep) {
+    throw BadMessage(from, "has a step that there is not");
+  }
+}
+
+GroupAgreement::Round& GroupAgreement::round_heard_of(int from, const GroupMessage& message) {
+  const GroupRound& key = message.round;
+  if (const auto found = rounds_.find(key); found != rounds_.end()) {
+    const Party& party = found->second.party;
+    if (!std::binary_search(party.machines.begin(), party.machines.end(), from) ||
+        (message.kind == GroupMessage::Kind::share && party.shares.contains(from))) {
+      throw BadMessage(from, "brings to a group what it has no part in, or has brought before");
+    }
+    return found->second;
+  }
+  if (plan_.group_at(key.step, message.member) != key.group) {
+    throw BadMessage(from, "is about a group that there is not");
+  }
+  // A step of each rank of this machine for every one in the window, and what ranks have left.
+  const std::size_t most =
+      2 * (own_.size() * (static_cast<std::size_t>(options_.window) + 2) + machine_of_.size());
+  if (rounds_.size() >= most) throw BadMessage(from, "is about one group more than there can be");
+  Round round = make_round(key, message.member);
+  const bool over = std::ranges::any_of(round.party.members, [&](int rank) {
+    return own_[rank].counts && own_[rank].seen >= key.step;
+  });
+  if (round.party.members.empty() || over) {
+    throw BadMessage(from, "is about a group that this machine is not in, or is through with");
+  }
+  return rounds_.emplace(key, std::move(round)).first->second;
+}
+
 void GroupAgreement::hear(int from, const GroupMessage& message) {
+  check(from, message);
   switch (message.kind) {
-    case GroupMessage::Kind::share:
+    case GroupMessage::Kind::share: {
+      Round& round = round_heard_of(from, message);
+      if (message.ranks.size() > static_cast<std::size_t>(round.party.most)) {
+        throw BadMessage(from, "brings more ranks to a group than it has there");
+      }
       seen_[from] = std::max(seen_[from], message.seen);
-      round_of(message.round, message.member).party.shares[from] = {.staleness = message.staleness,
-                                                                    .contributors = message.ranks};
+      round.party.shares[from] = {.staleness = message.staleness, .contributors = message.ranks};
       break;
+    }
     case GroupMessage::Kind::here: {
-      Round& round = round_of(message.round, message.member);
+      Round& round = round_heard_of(from, message);
       const std::vector<int>& machines = round.party.machines;
       const auto found = std::find(machines.begin(), machines.end(), from);
       round.here[found - machines.begin()] = true;
@@ -98,9 +172,13 @@ bool GroupAgreement::anybody_counts() const {
 // Rounds of groups.
 
 GroupAgreement::Round& GroupAgreement::round_of(const GroupRound& key, int member) {
-  const auto [found, fresh] = rounds_.try_emplace(key);
-  Round& round = found->second;
-  if (!fresh) return round;
+  const auto found = rounds_.find(key);
+  if (found != rounds_.end()) return found->second;
+  return rounds_.emplace(key, make_round(key, member)).first->second;
+}
+
+GroupAgreement::Round GroupAgreement::make_round(const GroupRound& key, int member) const {
+  Round round;
   Party& party = round.party;
   const std::vector<int> members = plan_.members_at(key.step, member);
   std::vector<int>& machines = party.machines;
@@ -242,6 +320,13 @@ std::uint64_t GroupAgreement::gather(std::span<const Line> lines) {
   std::uint64_t step = 0;
   int rounds = 0;
   for (int machine = 0; machine < machines(); ++machine) {
+    const Line& line = lines[machine];
+    if ((line.step != 0 && line.step != together_step_) || line.seen > kNobodysStep ||
+        line.rounds < 0 || line.rounds > kMostRounds) {
+      throw BadMessage(machine, "has a step or a number of rounds that there is not");
+    }
+  }
+  for (int machine = 0; machine < machines(); ++machine) {
     step = std::max(step, lines[machine].step);
     rounds += lines[machine].rounds;
     seen_[machine] = std::max(seen_[machine], lines[machine].seen);
@@ -257,7 +342,7 @@ std::uint64_t GroupAgreement::gather(std::span<const Line> lines) {
 // The window.
 
 std::uint64_t GroupAgreement::least_seen() const {
-  std::uint64_t least = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t least = kNobodysStep;
   for (const GroupFacts& rank : own_) {
     if (rank.counts) least = std::min(least, rank.seen);
   }
@@ -265,7 +350,7 @@ std::uint64_t GroupAgreement::least_seen() const {
 }
 
 std::uint64_t GroupAgreement::seen_elsewhere() const {
-  std::uint64_t least = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t least = kNobodysStep;
   for (int machine = 0; machine < machines(); ++machine) {
     if (machine != machine_) least = std::min(least, seen_[machine]);
   }

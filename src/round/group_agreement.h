@@ -85,6 +85,7 @@ class GroupAgreement {
 
   /// What the board says of each rank of this machine. Returns when to call again without news.
   Time observe(std::span<const GroupFacts> own, Time now);
+  /// Throws BadMessage if the message cannot be.
   void hear(int from, const GroupMessage& message);
 
   /// Who is in a round of a group that spans machines, and what they bring.
@@ -115,6 +116,7 @@ class GroupAgreement {
   bool together_due() const;
   Line line() const;
   /// The lines of all machines. Returns the step at which all average now; 0 if nobody is left.
+  /// Throws BadMessage for a line that cannot be.
   std::uint64_t gather(std::span<const Line> lines);
   /// The step of the next time, or of the one under way.
   std::uint64_t together_step() const { return together_step_; }
@@ -169,7 +171,13 @@ class GroupAgreement {
   bool window_allows(std::uint64_t step) const {
     return slowest_ + static_cast<std::uint64_t>(options_.window) >= step;
   }
+  /// The furthest step whose rounds can have started anywhere.
+  std::uint64_t furthest_step() const;
+  void check(int from, const GroupMessage& message) const;
+  Round make_round(const GroupRound& key, int member) const;
   Round& round_of(const GroupRound& key, int member);
+  /// The one that a message is about, which makes sense for it.
+  Round& round_heard_of(int from, const GroupMessage& message);
   const Whereabouts& whereabouts(int rank, std::uint64_t step);
   void look_at_ranks(Time now);
   bool all_here(const GroupRound& key, const Round& round) const;
@@ -196,6 +204,7 @@ class GroupAgreement {
   std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
 
   std::vector<GroupFacts> own_;
+  bool observed_ = false;  ///< They are what the board says.
   std::vector<Whereabouts> whereabouts_;
   std::map<GroupRound, Round> rounds_;
   std::uint64_t together_step_;

@@ -5,13 +5,15 @@
 
 namespace syncopate::strategy {
 
-Averaging::Averaging(const Training& training, std::size_t extra)
+Averaging::Averaging(const Training& training, std::size_t extra, std::uint64_t before)
     : learner_(training.learner),
       ranks_(training.world.size()),
       rounds_(training.world, training.learner.size() + training.notes + extra,
               {.trigger = all(), .scale = Scale::weight}),
       gradient_(training.learner.size()),
-      gathered_(training.notes + extra) {
+      kept_notes_(training.notes - training.unsaved_notes),
+      gathered_(training.notes + extra),
+      before_(before) {
   notes_.resize(training.notes);
   rounds_.keep_deposits();  // They are the model, which is to survive a failure.
   float* place = rounds_.slot();
@@ -87,18 +89,20 @@ void Averaging::finish() {
   learner_.keep_weights_at(nullptr);
 }
 
-StrategyState Averaging::save() const {
-  const auto notes = std::span(gathered_).first(notes_.size());
-  return {.numbers = {{"rounds", double(before_ + seen_)}, {"steps since average", double(steps_)}},
-          .vectors = {{"notes", {notes.begin(), notes.end()}}}};
+void Averaging::Kept::describe(StateFields& state) {
+  state.count("rounds", Sharing::same, rounds);
+  // Ranks may take different numbers of steps between two averages.
+  state.count("steps since average", Sharing::own, steps, kMostSteps);
+  state.vector("notes", Sharing::pending, notes);
 }
 
-void Averaging::load(const StrategyState& state) {
-  before_ = std::uint64_t(state.numbers.at("rounds"));
-  if (const auto steps = state.numbers.find("steps since average"); steps != state.numbers.end()) {
-    steps_ = std::uint64_t(steps->second);
-    std::ranges::copy(state.vectors.at("notes"), gathered_.begin());
-  }
+void Averaging::describe(StateFields& state) {
+  Kept kept{
+      .rounds = before_ + seen_, .steps = steps_, .notes = std::span(gathered_).first(kept_notes_)};
+  kept.describe(state);
+  if (!state.loading()) return;
+  before_ = kept.rounds;
+  steps_ = kept.steps;
 }
 
 }  // namespace syncopate::strategy

@@ -12,6 +12,8 @@
 
 namespace syncopate::strategy {
 
+inline constexpr int kMostSteps = 1'000'000;
+
 class Averaging : public Strategy {
  public:
   ~Averaging() override;
@@ -19,12 +21,20 @@ class Averaging : public Strategy {
   void end_step(Duration computing) override;
   void hasten() override { hastens_ = true; }
   void finish() override;
-  StrategyState save() const override;
-  void load(const StrategyState& state) override;
+  void describe(StateFields& state) override;
+
+  /// What a checkpoint keeps of any of these.
+  struct Kept {
+    std::uint64_t rounds = 0;
+    std::uint64_t steps = 0;  ///< Since the last average.
+    std::span<float> notes;
+    void describe(StateFields& state);
+  };
 
  protected:
-  /// `extra` numbers are summed over the ranks with each average, beside the notes.
-  explicit Averaging(const Training& training, std::size_t extra = 0);
+  /// `extra` numbers are summed over the ranks with each average, beside the notes. `before`:
+  /// rounds that there were before this strategy began.
+  explicit Averaging(const Training& training, std::size_t extra = 0, std::uint64_t before = 0);
 
   /// After each step: `steps` have been taken since the last average.
   virtual bool due(std::uint64_t steps) = 0;
@@ -46,10 +56,11 @@ class Averaging : public Strategy {
   int ranks_;
   PartialAllreduce<float> rounds_;
   std::vector<float> gradient_;
+  std::size_t kept_notes_;       ///< The first so many are in a checkpoint.
   std::vector<float> gathered_;  ///< Notes since the last average, then the extra numbers.
   std::uint64_t steps_ = 0;      ///< Since the last average.
   bool hastens_ = false;
-  std::uint64_t before_ = 0;  ///< Averages of the runs that this one resumes.
+  std::uint64_t before_;  ///< Averages of the runs that this one resumes.
   std::uint64_t seen_ = 0;
 };
 

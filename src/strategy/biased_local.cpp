@@ -52,33 +52,23 @@ class BiasedLocal final : public Averaging {
     Averaging::finish();
   }
 
-  StrategyState save() const override {
-    StrategyState state = Averaging::save();
-    state.vectors["steps"].assign(steps_of_.begin(), steps_of_.end());
-    if (sampler_) {
-      state.vectors["losses"].assign(sampler_->scores().begin(), sampler_->scores().end());
-      state.vectors["fresh losses"].assign(sampler_->fresh().begin(), sampler_->fresh().end());
-      state.vectors["loss counts"].assign(sampler_->counts().begin(), sampler_->counts().end());
-      state.numbers["periods"] = double(sampler_->periods());
-      state.numbers["taken"] = double(taken_);
-    }
-    return state;
-  }
-
-  void load(const StrategyState& state) override {
-    Averaging::load(state);
-    const auto& steps = state.vectors.at("steps");
-    if (steps.size() == steps_of_.size()) steps_of_.assign(steps.begin(), steps.end());
-    if (sampler_ && state.vectors.contains("fresh losses")) {
-      sampler_->restore(state.vectors.at("losses"), state.vectors.at("fresh losses"),
-                        state.vectors.at("loss counts"),
-                        std::uint64_t(state.numbers.at("periods")));
-      begin_period();
-      taken_ = std::int64_t(state.numbers.at("taken"));
-    }
+  void describe(StateFields& state) override {
+    Averaging::describe(state);
+    std::vector<float> steps(steps_of_.begin(), steps_of_.end());
+    state.by_rank("steps", steps, {1, double(options_.steps)});
+    if (state.loading()) std::ranges::transform(steps, steps_of_.begin(), as_whole);
+    if (!sampler_) return;
+    auto taken = std::uint64_t(taken_);
+    sampler_->describe(state);
+    state.count("taken", Sharing::same, taken);
+    if (!state.loading()) return;
+    begin_period();
+    taken_ = std::int64_t(taken);
   }
 
  private:
+  static int as_whole(float steps) { return int(std::lround(steps)); }
+
   bool due(std::uint64_t steps) override { return steps >= std::uint64_t(steps_of_[rank_]); }
 
   double weight() const override { return std::pow(steps_of_[rank_], 1 - options_.alpha); }

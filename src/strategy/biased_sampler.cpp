@@ -74,12 +74,14 @@ std::vector<std::int64_t> BiasedSampler::next(std::size_t count) {
   return samples;
 }
 
-void BiasedSampler::restore(std::span<const float> scores, std::span<const float> fresh,
-                            std::span<const float> counts, std::uint64_t periods) {
-  std::ranges::copy(scores, scores_.begin());
-  std::ranges::copy(fresh, fresh_.begin());
-  std::ranges::copy(counts, counts_.begin());
-  periods_ = periods;
+void BiasedSampler::describe(StateFields& state) {
+  constexpr double kMostLosses = 1e9;
+  // Infinite where never seen.
+  state.vector("losses", Sharing::same, scores_,
+               {StateRange{}.least, std::numeric_limits<double>::infinity()});
+  state.vector("fresh losses", Sharing::pending, fresh_);
+  state.vector("loss counts", Sharing::pending, counts_, {0, kMostLosses});
+  state.count("periods", Sharing::own, periods_);
 }
 
 }  // namespace syncopate::strategy

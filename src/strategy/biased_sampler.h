@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "syncopate/strategy_state.h"
+
 namespace syncopate::strategy {
 
 class BiasedSampler {
@@ -28,12 +30,8 @@ class BiasedSampler {
   std::vector<std::int64_t> next(std::size_t count);
 
   std::span<const float> scores() const { return scores_; }  ///< Infinite where never seen.
-  /// Losses since the last merge, as give() has them.
-  std::span<const float> fresh() const { return fresh_; }
-  std::span<const float> counts() const { return counts_; }
-  void restore(std::span<const float> scores, std::span<const float> fresh,
-               std::span<const float> counts, std::uint64_t periods);
-  std::uint64_t periods() const { return periods_; }
+  /// For a checkpoint. What is loaded counts from the next period on.
+  void describe(StateFields& state);
 
  private:
   void draw();

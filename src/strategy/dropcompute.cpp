@@ -9,6 +9,8 @@ namespace syncopate::strategy {
 namespace {
 
 constexpr int kObservedSteps = 20;
+/// In nanoseconds: some hundred days.
+constexpr std::uint64_t kLongestDeadline = StateFields::kMost;
 
 /// Synchronous, but a rank whose step has taken tau gives what it has. The trainer divides by the
 /// whole batch, so that what was skipped counts as zero.
@@ -46,17 +48,14 @@ class DropCompute final : public Gradients {
     Gradients::finish();
   }
 
-  StrategyState save() const override {
-    StrategyState state = Gradients::save();
-    if (tau_) state.numbers["tau"] = double(tau_->count());
-    return state;
-  }
-
-  void load(const StrategyState& state) override {
-    Gradients::load(state);
-    if (const auto tau = state.numbers.find("tau"); tau != state.numbers.end()) {
-      tau_ = Duration(std::int64_t(tau->second));
-    }
+  /// A deadline that is not chosen yet is chosen anew, from as many steps: all ranks begin to
+  /// observe together.
+  void describe(StateFields& state) override {
+    Gradients::describe(state);
+    auto tau = std::uint64_t(tau_.value_or(Duration(0)).count());
+    if (!state.has("tau", tau_.has_value())) return;
+    state.count("tau", Sharing::same, tau, kLongestDeadline);
+    if (state.loading()) tau_ = Duration(std::int64_t(tau));
   }
 
  protected:

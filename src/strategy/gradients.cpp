@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "collective/options.h"
+#include "base/options.h"
 
 namespace syncopate::strategy {
 namespace {
@@ -13,6 +13,8 @@ namespace {
 constexpr double kFarthest = 20;
 /// How much the newest observation counts in the running mean of the lag.
 constexpr double kNewest = 0.2;
+/// More gradients than any rank leaves on the board, even as the heir of many.
+constexpr double kMostCarried = 1e6;
 
 }  // namespace
 
@@ -79,6 +81,7 @@ Gradients::Gradients(const Training& training, const GradientOptions& options)
               training.learner.size() + training.notes + (options.anticipate ? ranks_ : 0),
               options.rounds),
       sums_(training.notes),
+      unsaved_notes_(training.unsaved_notes),
       counts_(training.learner.size() + training.notes) {
   notes_.resize(training.notes);
   // Alone it is the plain optimiser.
@@ -148,37 +151,37 @@ void Gradients::note_lags(double stepped, long taken) {
   }
 }
 
-StrategyState Gradients::save() const {
-  StrategyState state;
-  state.numbers = {{"rounds", double(before_ + seen_)},
-                   {"lag", lag_},
-                   {"unreported drops", double(rounds_.unreported())}};
-  if (auto carried = rounds_.carried()) {
-    state.numbers["carried weight"] = carried->weight;
-    state.vectors["carried"] = std::move(carried->sum);
+void Gradients::describe(StateFields& state) {
+  std::uint64_t before = rounds();
+  std::uint64_t drops = rounds_.unreported();
+  state.count("rounds", Sharing::same, before);
+  state.number("lag", Sharing::own, lag_, {0, double(options_.rounds.window)});
+  state.count("unreported drops", Sharing::pending, drops);
+  if (state.loading()) {
+    before_ = before;
+    rounds_.report(drops);
   }
-  return state;
+  describe_carried(state);
 }
 
-void Gradients::load(const StrategyState& state) {
-  before_ = std::uint64_t(state.numbers.at("rounds"));
-  lag_ = state.numbers.at("lag");
-  if (const auto drops = state.numbers.find("unreported drops"); drops != state.numbers.end()) {
-    rounds_.report(std::uint64_t(drops->second));
-  }
-  const auto carried = state.vectors.find("carried");
-  if (carried == state.vectors.end()) return;
-  const double weight = state.numbers.at("carried weight");
-  std::vector<float> sum = carried->second;
+void Gradients::describe_carried(StateFields& state) {
+  auto carried = state.saving() ? rounds_.carried() : std::nullopt;
+  if (!state.has("carried", carried.has_value())) return;
+  if (!carried) carried.emplace();
+  carried->sum.resize(counts_);
+  // How many they are is what each counts in the sum: one.
+  state.number("carried weight", Sharing::pending, carried->weight, {0, kMostCarried});
+  const std::span<float> sum = std::span(carried->sum);
+  std::ranges::fill(sum.last(unsaved_notes_), 0.0F);
+  state.vector("carried", Sharing::pending, sum);
+  if (!state.loading()) return;
+  // Whichever rank computed them, in a world of whatever size: now they are this one's.
   if (options_.anticipate) {
-    // Whoever computed them, in a world of whatever size: from here on they are this rank's.
-    const float gradients = std::accumulate(sum.begin() + std::ptrdiff_t(counts_), sum.end(), 0.0F);
-    sum.resize(counts_);
-    sum.resize(counts_ + std::size_t(ranks_));
-    sum[counts_ + std::size_t(rank_)] = gradients;
+    carried->sum.resize(counts_ + std::size_t(ranks_));
+    carried->sum[counts_ + std::size_t(rank_)] = float(carried->weight);
   }
-  rounds_.restore(sum, weight);
-  bases_.assign(std::size_t(std::lround(weight)), 0);
+  rounds_.restore(carried->sum, carried->weight);
+  bases_.assign(std::size_t(std::lround(carried->weight)), 0);
 }
 
 }  // namespace syncopate::strategy

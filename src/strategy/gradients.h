@@ -41,8 +41,9 @@ class Gradients : public Strategy {
   void begin_step() override;
   void end_step(Duration computing) override;
   void finish() override;
-  StrategyState save() const override;
-  void load(const StrategyState& state) override;
+  void describe(StateFields& state) override;
+  /// So far, with those of the runs that this one resumes.
+  std::uint64_t rounds() const { return before_ + seen_; }
 
  protected:
   int ranks() const { return ranks_; }
@@ -52,6 +53,7 @@ class Gradients : public Strategy {
  private:
   void apply(const Round<float>& round);
   void note_lags(double stepped, long taken);
+  void describe_carried(StateFields& state);
 
   Learner& learner_;
   int rank_;
@@ -62,6 +64,7 @@ class Gradients : public Strategy {
   std::uint64_t seen_ = 0;    ///< The last round that was applied.
   std::vector<float> sums_;   ///< Of the notes, over ranks.
 
+  std::size_t unsaved_notes_;
   // To anticipate. A round does not say which of our gradients it took, and by the time we see it
   // there may be newer ones on the board: so each rank counts its own in a place of the vector.
   std::size_t counts_;        ///< Where they begin.

@@ -7,14 +7,14 @@ namespace syncopate::strategy {
 
 class Local final : public Averaging {
  public:
-  Local(const Training& training, int every) : Averaging(training), every_(every) {}
+  /// `before`: rounds that there were before it began.
+  Local(const Training& training, int every, std::uint64_t before = 0)
+      : Averaging(training, 0, before), every_(every) {}
 
  private:
   bool due(std::uint64_t steps) override { return steps >= every_; }
 
   std::uint64_t every_;
 };
-
-inline constexpr int kMostSteps = 1'000'000;
 
 }  // namespace syncopate::strategy

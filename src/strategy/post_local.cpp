@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "strategy/gradients.h"
 #include "strategy/local.h"
@@ -13,7 +15,7 @@ class PostLocal final : public Strategy {
       : training_(training),
         until_(until),
         every_(every),
-        stage_(std::make_unique<Gradients>(training, GradientOptions{})) {
+        stage_(&synchronous_.emplace(training, GradientOptions{})) {
     notes_.resize(training.notes);
   }
 
@@ -22,39 +24,38 @@ class PostLocal final : public Strategy {
   void end_step(Duration computing) override {
     std::copy(notes_.begin(), notes_.end(), stage_->notes().begin());
     stage_->end_step(computing);
-    if (!local_ && ++steps_ == until_) go_local();
+    if (synchronous_ && ++steps_ == until_) go_local();
   }
 
   void hasten() override { stage_->hasten(); }
   void finish() override { stage_->finish(); }
 
-  StrategyState save() const override {
-    StrategyState state = stage_->save();
-    state.numbers["steps"] = double(steps_);
-    return state;
-  }
-
-  void load(const StrategyState& state) override {
-    steps_ = std::uint64_t(state.numbers.at("steps"));
-    if (steps_ >= until_) go_local();
-    stage_->load(state);
+  void describe(StateFields& state) override {
+    const bool local = state.count("steps", Sharing::same, steps_, until_) == until_;
+    if (state.loading() && local && synchronous_) go_local();
+    if (local && synchronous_) {
+      // What a local stage has is looked at before there is one.
+      std::vector<float> notes(training_.notes - training_.unsaved_notes);
+      Averaging::Kept{.notes = notes}.describe(state);
+    } else {
+      stage_->describe(state);
+    }
   }
 
  private:
   void go_local() {
-    const StrategyState state = stage_->save();
-    stage_->finish();
-    stage_ = std::make_unique<Local>(training_, every_);
-    stage_->load(state);
-    local_ = true;
+    synchronous_->finish();
+    stage_ = &local_.emplace(training_, every_, synchronous_->rounds());
+    synchronous_.reset();
   }
 
   Training training_;
   std::uint64_t until_;
   int every_;
   std::uint64_t steps_ = 0;
-  bool local_ = false;
-  std::unique_ptr<Strategy> stage_;
+  std::optional<Gradients> synchronous_;  ///< The first stage, while it lasts.
+  std::optional<Local> local_;
+  Strategy* stage_;  ///< The one of them that there is.
 };
 
 }  // namespace

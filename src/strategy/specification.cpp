@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "collective/durations.h"
-#include "collective/options.h"
+#include "base/durations.h"
+#include "base/options.h"
 #include "syncopate/error.h"
 
 namespace syncopate::strategy {

@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collective/options.h"
+#include "base/options.h"
+#include "group/options.h"
 #include "strategy/registry.h"
 #include "syncopate/allreduce.h"
 #include "syncopate/group_average.h"
@@ -18,6 +19,7 @@ class Wagma final : public Strategy {
         ranks_(training.world.size()),
         average_(training.world, initial(training), options),
         gradient_(learner_.size()),
+        kept_notes_(training.notes - training.unsaved_notes),
         gathered_(training.notes) {
     notes_.resize(training.notes);
     learner_.keep_weights_at(average_.weights());
@@ -46,12 +48,11 @@ class Wagma final : public Strategy {
     meet_for_the_last_time();
   }
 
-  StrategyState save() const override {
-    return {.numbers = {{"rounds", double(before_ + seen_)}}, .vectors = {{"notes", gathered_}}};
-  }
-  void load(const StrategyState& state) override {
-    before_ = std::uint64_t(state.numbers.at("rounds"));
-    gathered_ = state.vectors.at("notes");
+  void describe(StateFields& state) override {
+    std::uint64_t before = before_ + seen_;
+    state.count("rounds", Sharing::same, before);
+    state.vector("notes", Sharing::pending, std::span(gathered_).first(kept_notes_));
+    if (state.loading()) before_ = before;
   }
 
  private:
@@ -121,6 +122,7 @@ class Wagma final : public Strategy {
   int ranks_;
   GroupAverage<float> average_;
   std::vector<float> gradient_;
+  std::size_t kept_notes_;       ///< The first so many are in a checkpoint.
   std::vector<float> gathered_;  ///< Notes since everyone met.
   std::uint64_t before_ = 0;     ///< Steps of the runs that this one resumes.
   std::uint64_t seen_ = 0;

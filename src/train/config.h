@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct Until {
 };
 
 std::string to_string(const Until& until);
+
+/// What is counted in samples.
+inline constexpr std::int64_t kMostSamples = 1'000'000'000'000;
 
 struct Config {
   std::string workload;
@@ -55,7 +59,20 @@ struct Config {
 /// What a run has in common with every run that can go on from its checkpoint.
 std::string kind_of(const Config& config);
 
+/// Refuses what no run can be: numbers out of their range, words that there are not. What depends
+/// on the workload and its data is for others to check. Throws Error(invalid_argument).
+void check_settings(const Config& config);
+/// Those of the optimiser, which are among them.
+void check_optimizer(const Config& config);
+
+/// config.json of a run, and back: throws Damaged or Error for a text that is none. Its values are
+/// of their types, and are yet to be checked.
+std::string config_text(const Config& config);
+Config parse_config(std::string_view text);
+/// Checked as what is typed is. Throws Error for a directory that is none of a run, or whose
+/// config.json cannot be read.
+Config read_config(const std::filesystem::path& directory);
+
 void to_json(nlohmann::json& json, const Config& config);
-void from_json(const nlohmann::json& json, Config& config);
 
 }  // namespace syncopate::train

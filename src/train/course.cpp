@@ -48,11 +48,19 @@ void Course::follow(const Exchange& exchange) {
   if (fresh > 0) {
     loss_ = exchange.notes[kLoss] / fresh;
     hits_ = 100 * exchange.notes[kHits] / fresh;
+    if (first_loss_ == 0 && std::isfinite(loss_)) first_loss_ = loss_;
   }
   stop_ = stop_ || exchange.notes[kStop] > 0 || reached();
-  if (!std::isfinite(loss_)) diverge();
+  if (is_beyond(loss_)) diverge();
   evaluate_ = evaluate_ || crossed(before, samples_, evaluate_every_);
   save_ = save_ || crossed(before, samples_, save_every_);
+}
+
+bool Course::is_beyond(double loss) const {
+  // Far more than any training recovers from. A run that is resumed may have a first loss near 0,
+  // and those of models that know nothing yet are about 1 or more.
+  constexpr double kTimes = 1e4;
+  return !std::isfinite(loss) || loss > kTimes * std::max(1.0, first_loss_);
 }
 
 bool Course::reached() const {

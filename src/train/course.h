@@ -17,8 +17,11 @@ enum Note : std::size_t {
   kSamples,  ///< computed in the step
   kLoss,     ///< the sum over them
   kHits,     ///< how many were predicted right
-  kStop,     ///< 1: this rank wants to end (its time is up, or it was told to)
+  kStop,     ///< 1: this rank wants to end (its time is up, or it was told to); see below
   kNotes,
+  /// A vote that came too late for its round would end the run that resumes this one: the notes
+  /// from here on are in no checkpoint.
+  kUnsaved = kStop,
 };
 
 /// How far a run has come.
@@ -46,7 +49,8 @@ class Course {
   double training_accuracy() const { return hits_; }  ///< In per cent.
   /// What all ranks do now, before their next step.
   bool must_stop() const { return stop_; }
-  /// The loss is no number any more, and will not be one again: the run stops.
+  /// The loss is no number any more, or so far from where it was that it will not come back: the
+  /// run stops.
   bool diverged() const { return diverged_; }
   bool must_evaluate() const { return evaluate_; }
   bool must_save() const { return save_; }
@@ -54,6 +58,8 @@ class Course {
   void saved() { save_ = false; }
   void stop() { stop_ = true; }
   void diverge() { diverged_ = stop_ = true; }
+  /// Whether this is the loss of a run that diverged.
+  bool is_beyond(double loss) const;
 
   /// The share of the run that lies behind, as far as that is known: 0 to 1.
   double share() const;
@@ -75,6 +81,7 @@ class Course {
   double samples_ = 0;
   std::uint64_t exchanges_ = 0;
   double loss_ = 0;
+  double first_loss_ = 0;  ///< Since the run began, or was resumed.
   double hits_ = 0;
   bool stop_ = false;
   bool diverged_ = false;

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "collective/durations.h"
+#include "base/durations.h"
 #include "train/refusal.h"
 
 namespace syncopate::train {

@@ -1,26 +1,23 @@
 #include "train/job.h"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <torch/torch.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "launch/launcher.h"
 #include "syncopate/error.h"
 #include "syncopate/strategy.h"
 #include "train/checkpoint.h"
+#include "train/durable_file.h"
 #include "train/metrics.h"
 #include "train/optimizers.h"
 #include "train/refusal.h"
-#include "train/replace_file.h"
 #include "train/weather.h"
 #include "train/workload.h"
 
@@ -39,36 +36,59 @@ std::string file_name(std::string text) {
   return text;
 }
 
-fs::path make_directory(const Config& config, const fs::path& runs) {
+/// Makes RUNS/latest name the run, in one step. Throws std::system_error.
+void name_latest(const fs::path& directory, const fs::path& runs) {
+  // Made where no other job makes one, and then moved to its place.
+  const fs::path fresh = directory / "latest";
+  fs::create_directory_symlink(directory.filename(), fresh);
+  try {
+    rename_file(fresh, runs / "latest");
+  } catch (const std::system_error&) {
+    std::error_code gone;
+    fs::remove(fresh, gone);
+    throw;
+  }
+}
+
+NewRun make_directory(const Config& config, const fs::path& runs) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
   const std::string name =
       fmt::format("{:%Y-%m-%d-%H%M%S}-{}-{}", local, config.workload, file_name(config.strategy));
-  std::error_code error;
-  fs::create_directories(runs, error);
-  for (int attempt = 1; !error; ++attempt) {
-    const fs::path directory = runs / (attempt == 1 ? name : fmt::format("{}-{}", name, attempt));
-    if (!fs::create_directory(directory, error)) continue;
-    // The latest is what --resume goes on with, which runs of a comparison cannot be.
-    if (!config.checkpoints) return directory;
-    fs::remove(runs / "latest", error);
-    fs::create_directory_symlink(directory.filename(), runs / "latest", error);
-    return directory;
+  try {
+    make_folders(runs);
+    NewRun run{.directory = runs / name};
+    for (int attempt = 2; !fs::create_directory(run.directory); ++attempt) {
+      run.directory = runs / fmt::format("{}-{}", name, attempt);
+    }
+    sync_folder(runs);
+    return run;
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::environment,
+                fmt::format("no directory for the run can be made in {}: {}", runs.string(),
+                            error.code().message()),
+                "Choose another place with --runs");
   }
-  throw Error(
-      ErrorCode::environment,
-      fmt::format("no directory for the run can be made in {}: {}", runs.string(), error.message()),
-      "Choose another place with --runs");
 }
 
 void write_config(const Config& config, const fs::path& directory) {
-  const fs::path file = directory / "config.json";
   try {
-    replace_file(file, config_text(config));
-  } catch (const std::exception&) {
-    throw Error(ErrorCode::environment, fmt::format("{} cannot be written", file.string()),
-                "Make room on the disk, or choose another place with --runs");
+    replace_file(directory / "config.json", config_text(config));
+  } catch (const std::exception& error) {
+    throw Error(
+        ErrorCode::environment,
+        fmt::format("{} cannot be written: {}", (directory / "config.json").string(), error.what()),
+        "Make room on the disk, or choose another place with --runs");
+  }
+}
+
+/// Whether a part of a run did, as far as its result can be read.
+bool diverged(const fs::path& result) {
+  try {
+    return read_result(result).diverged;
+  } catch (const Error&) {
+    return false;
   }
 }
 
@@ -89,48 +109,44 @@ class EndingsHeldBack {
   sigset_t before_{};
 };
 
+/// What depends on how many ranks there are.
+void check_ranks(const Config& config) {
+  check_strategy(config.strategy_in_full, config.ranks);
+  Weather(Imbalance::parse(config.imbalance), config.ranks, 0, config.seed);
+}
+
+/// The same for a run that goes on, whose strategy and imbalance cannot change.
+void check_ranks_of_resumed(const Config& config, int before) {
+  try {
+    check_ranks(config);
+  } catch (const Error& error) {
+    if (config.ranks == before) throw;
+    throw Error(
+        error.code(),
+        fmt::format("the run cannot go on with -n {}: {}", config.ranks, error.what_happened()),
+        fmt::format("Resume it with as many as before (-n {}), or start a new run", before));
+  }
+}
+
 /// Checks the settings, and makes the task, which reads the data: what is wrong with them is said
 /// once and not by every rank.
 std::unique_ptr<Task> checked(const Config& config) {
   const Workload& chosen = workload(config.workload);
-  check_strategy(config.strategy_in_full, config.ranks);
-  check_optimizer(config);
-  if (config.batch < 1) refuse(fmt::format("the batch is {}", config.batch), "Give 1 or more");
-  if (config.schedule != "constant" && config.schedule != "cosine") {
-    refuse(fmt::format("there is no schedule '{}'", config.schedule), "Use constant or cosine");
-  }
-  const bool counts = config.until.kind == Until::Kind::samples ||
-                      config.until.kind == Until::Kind::epochs ||
-                      config.until.kind == Until::Kind::rounds;
-  if (config.schedule == "cosine" && !counts) {
-    refuse("a cosine schedule needs to know how long the run is",
-           "End it by --until samples:N, epochs:X or rounds:N");
-  }
-  if (config.device != "cpu" && config.device != "cuda" && config.device != "mixed") {
-    refuse(fmt::format("there is no device '{}'", config.device),
-           "Use cpu, cuda, or mixed (rank 0 on the GPU, the others on CPUs)");
-  }
+  check_settings(config);
+  check_ranks(config);
   if (config.device != "cpu" && !torch::cuda::is_available()) {
     throw Error(ErrorCode::environment, "there is no CUDA device that libtorch can use",
                 "Train with --device cpu");
   }
-  if (!(config.pace_ms >= 0)) refuse("the pace is negative", "Give 0 or more");
   if (config.until.kind == Until::Kind::accuracy && chosen.regression) {
     refuse(fmt::format("{} is a regression, which has no accuracy", config.workload),
            "End it by --until loss:X");
-  }
-  const bool judged =
-      config.until.kind == Until::Kind::accuracy || config.until.kind == Until::Kind::loss;
-  if (judged && config.evaluate_every == 0) {
-    refuse(fmt::format("the run ends by {} but is never evaluated", to_string(config.until)),
-           "Evaluate now and then (--evaluate-every SAMPLES)");
   }
   const double accuracy =
       config.until.kind == Until::Kind::accuracy ? config.until.amount : config.target;
   if (!chosen.regression && accuracy > 100) {
     refuse(fmt::format("no accuracy is {} %", accuracy), "Give 100 or less");
   }
-  Weather(Imbalance::parse(config.imbalance), config.ranks, 0, config.seed);
   auto task = make_task(chosen, {.data = config.data, .model = config.model, .seed = config.seed});
   if (config.batch > task->train_samples()) {
     refuse(fmt::format("the batch is {}, and {} has {} samples to train with", config.batch,
@@ -145,32 +161,38 @@ std::unique_ptr<Task> checked(const Config& config) {
 void check(const Config& config) { checked(config); }
 
 Position check_resumed(const fs::path& directory, const Config& config) {
-  const double epoch = double(checked(config)->train_samples());
+  check_ranks_of_resumed(config, read_config(directory).ranks);
+  const std::unique_ptr<Task> task = checked(config);
+  const double epoch = double(task->train_samples());
+  try {
+    settle_checkpoint(directory);
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::environment,
+                fmt::format("the checkpoint in {} could not be put in its place: {}",
+                            directory.string(), error.what()),
+                "See that you may write in the directory; the checkpoint is unharmed");
+  }
+  if (was_interrupted_in_first_checkpoint(directory)) {
+    refuse(fmt::format("{} has no checkpoint that is whole: the run ended while its first one was "
+                       "being written",
+                       directory.string()),
+           "Start the run anew");
+  }
   if (!has_checkpoint(directory)) {
     refuse(fmt::format("{} has no checkpoint", directory.string()),
            "Resume a run that was saved (--checkpoint-every, or ended with Ctrl-C)");
   }
-  const Position position = saved_position(directory, kind_of(config));
+  const auto optimizer = make_optimizer(config, task->model().parameters());
+  const Position position =
+      saved_position(directory, kind_of(config), {*optimizer, task->model().buffers()});
   if (!has_ended(config.until, epoch, position)) return position;
+  // It was saved at its end and then died: what comes after, the result last, is still to do.
+  if (!fs::exists(directory / kResultFile)) return position;
   refuse(fmt::format("the run in {} is past the end {}: it has trained {:.0f} rounds, "
                      "{:.0f} samples or {:.3g} epochs, for {:.1f} s",
                      directory.string(), to_string(config.until), position.rounds, position.samples,
                      position.samples / epoch, position.seconds),
          "Move the end on with --until to train it further");
-}
-
-RunLock::RunLock(const fs::path& directory)
-    : file_(::open((directory / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-  // File systems without locks have to do without.
-  if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  ::close(file_);
-  throw Error(ErrorCode::environment,
-              fmt::format("the run in {} is being trained by another job", directory.string()),
-              "Wait for its end, or end it with Ctrl-C");
-}
-
-RunLock::~RunLock() {
-  if (file_ >= 0) ::close(file_);
 }
 
 Finished start_ranks(const fs::path& directory, const Config& config, const JobOptions& options,
@@ -188,48 +210,43 @@ Finished start_ranks(const fs::path& directory, const Config& config, const JobO
                                                      .survive = options.survive,
                                                      .output = launch::Output::raw});
   Finished finished{.exit_code = ended.exit_code, .directory = directory};
-  if (std::ifstream file(directory / kResultFile); file) {
-    finished.result = nlohmann::json::parse(file).get<Result>();
-  }
+  if (fs::exists(directory / kResultFile)) finished.result = read_result(directory / kResultFile);
   return finished;
 }
 
-fs::path make_run(const Config& config, const fs::path& runs) {
-  const fs::path directory = make_directory(config, runs);
-  write_config(config, directory);
-  return directory;
+NewRun make_run(const Config& config, const fs::path& runs) {
+  NewRun run = make_directory(config, runs);
+  write_config(config, run.directory);
+  // The latest is what --resume goes on with, which runs of a comparison cannot be.
+  if (!config.checkpoints) return run;
+  try {
+    name_latest(run.directory, runs);
+  } catch (const std::system_error& error) {
+    run.warning =
+        fmt::format("{} could not be made to name this run: {}. Use {} instead",
+                    (runs / "latest").string(), error.code().message(), run.directory.string());
+  }
+  return run;
 }
 
 void reopen_run(const fs::path& directory, const Config& config) {
+  const fs::path last = directory / kResultFile;
   cut_metrics(directory / "metrics.jsonl", saved_clocks(directory));
   write_config(config, directory);
-  std::ifstream file(directory / kResultFile);
-  const auto result = nlohmann::json::parse(file, nullptr, false);
-  std::error_code none;
-  // What a part that diverged came to is not what the run goes on from.
-  if (result.is_object() && result.value("diverged", false)) {
-    fs::remove(directory / kResultFile, none);
-  } else {
-    fs::rename(directory / kResultFile, directory / kEarlierResultFile, none);
-  }
-}
-
-std::string config_text(const Config& config) { return nlohmann::json(config).dump(2) + "\n"; }
-
-Config read_config(const fs::path& directory) {
-  std::ifstream file(directory / "config.json");
-  if (!file) {
-    refuse(
-        fmt::format("{} is not the directory of a run: it has no config.json", directory.string()),
-        "Name a directory that syncopate train has made");
-  }
+  if (!fs::exists(last)) return;
   try {
-    return nlohmann::json::parse(file).get<Config>();
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(
-        ErrorCode::environment,
-        fmt::format("{} cannot be read: {}", (directory / "config.json").string(), error.what()),
-        "The file is damaged, or of another version: start the run anew");
+    // What a part that diverged came to is not what the run goes on from.
+    if (diverged(last)) {
+      fs::remove(last);
+      sync_folder(directory);
+    } else {
+      rename_file(last, directory / kEarlierResultFile);
+    }
+  } catch (const std::system_error& error) {
+    // If it stayed it would be taken for what comes out now.
+    throw Error(ErrorCode::environment,
+                fmt::format("{} cannot be put aside: {}", last.string(), error.code().message()),
+                "See that you may write in the directory; the run is unharmed");
   }
 }
 

@@ -10,6 +10,7 @@
 #include "train/config.h"
 #include "train/course.h"
 #include "train/result.h"
+#include "train/run_lock.h"
 
 namespace syncopate::train {
 
@@ -31,30 +32,21 @@ struct Finished {
 
 /// Checks everything that can be known before ranks run: throws Error.
 void check(const Config& config);
-/// The same, and that the run in `directory` can go on and is not at its end. Returns how far it
-/// had come.
+/// The same, and that the run in `directory`, which is locked, can go on and is not at its end, or
+/// lacks its result. Returns how far it had come.
 Position check_resumed(const std::filesystem::path& directory, const Config& config);
 
-/// While it lives, no other job trains in the directory: throws Error if one does.
-class RunLock {
- public:
-  explicit RunLock(const std::filesystem::path& directory);
-  ~RunLock();
-  RunLock(const RunLock&) = delete;
-  RunLock& operator=(const RunLock&) = delete;
-
- private:
-  int file_;
+struct NewRun {
+  std::filesystem::path directory;
+  std::string warning;  ///< What the user should know: RUNS/latest could not be replaced.
 };
 
-/// Makes RUNS/<time>-<workload>-<strategy> for a run of `config`, and writes config.json there.
-std::filesystem::path make_run(const Config& config, const std::filesystem::path& runs);
-/// Makes the run in `directory`, which must have a checkpoint, one of `config` that has come as far
-/// as the checkpoint.
+/// Makes RUNS/<time>-<workload>-<strategy> for a run of `config`, writes config.json there, and
+/// makes RUNS/latest name it.
+NewRun make_run(const Config& config, const std::filesystem::path& runs);
+/// Makes the run in `directory`, which is locked and must have a checkpoint, one of `config` that
+/// has come as far as the checkpoint.
 void reopen_run(const std::filesystem::path& directory, const Config& config);
-Config read_config(const std::filesystem::path& directory);
-/// config.json of a run of `config`.
-std::string config_text(const Config& config);
 
 /// Starts ranks on this machine that train in `directory`, and waits for their end.
 Finished start_ranks(const std::filesystem::path& directory, const Config& config,

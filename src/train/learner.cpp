@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "syncopate/error.h"
 #include "syncopate/torch.h"
@@ -30,6 +31,13 @@ std::vector<torch::Tensor> parameters_of(const torch::optim::Optimizer& optimize
     }
   }
   return parameters;
+}
+
+void check_length(std::size_t given, std::size_t due) {
+  if (given == due) return;
+  throw Error(ErrorCode::invalid_argument,
+              std::to_string(given) + " weights were given to a model of " + std::to_string(due),
+              "Give those of the same model");
 }
 
 }  // namespace
@@ -84,11 +92,13 @@ void TorchLearner::compute_at(const torch::Tensor& flat) {
 void TorchLearner::settle() { compute_at(weights_); }
 
 void TorchLearner::read_weights(std::span<float> into) const {
+  check_length(into.size(), size_);
   const torch::NoGradGuard no_grad;
   blob(into.data()).copy_(weights_);
 }
 
 void TorchLearner::write_weights(std::span<const float> weights) {
+  check_length(weights.size(), size_);
   const torch::NoGradGuard no_grad;
   weights_.copy_(blob(const_cast<float*>(weights.data())));
 }
@@ -213,6 +223,11 @@ std::optional<TorchLearner::Heading> TorchLearner::heading() const {
 }
 
 void TorchLearner::set_heading(const Heading& heading) {
+  check_length(heading.before.size(), size_);
+  if (!(std::isfinite(heading.mass) && heading.mass > 0)) {
+    throw Error(ErrorCode::invalid_argument, "a heading of no mass was given",
+                "Give one that heading() has returned");
+  }
   const torch::NoGradGuard no_grad;
   before_ = weights_.clone();
   ahead_ = torch::empty_like(weights_);

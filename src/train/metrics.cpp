@@ -13,9 +13,12 @@
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "syncopate/error.h"
+#include "train/durable_file.h"
 
 namespace syncopate::train {
 namespace {
@@ -53,38 +56,62 @@ class Alone {
 double milliseconds(Duration duration) { return double(duration.count()) / 1e6; }
 
 /// The number after `name` in a line of ours; `none` where there is none.
-double number_after(const std::string& line, std::string_view name, double none) {
+template <typename Number>
+Number number_after(std::string_view line, std::string_view name, Number none) {
   const std::size_t place = line.find(name);
-  if (place == std::string::npos) return none;
-  double value = none;
+  if (place == std::string_view::npos) return none;
+  Number value = none;
   const char* begin = line.data() + place + name.size();
   std::from_chars(begin, line.data() + line.size(), value);
   return value;
 }
 
+/// Longer than any line of ours.
+constexpr std::size_t kLongestLine = 4096;
+
+/// The end of the next line, which of one of ours is all of it. False when there is none.
+bool read_line(std::istream& from, std::string& line) {
+  line.clear();
+  for (int c = from.get(); c != std::istream::traits_type::eof(); c = from.get()) {
+    if (c == '\n') return true;
+    line += char(c);
+    if (line.size() > 2 * kLongestLine) line.erase(0, kLongestLine);
+  }
+  return !line.empty();
+}
+
 }  // namespace
+
+void keep_metrics(std::istream& from, const std::map<int, double>& clocks,
+                  const std::function<void(const std::string& line)>& keep) {
+  double latest = 0;
+  for (const auto& [rank, clock] : clocks) latest = std::max(latest, clock);
+  for (std::string line; read_line(from, line);) {
+    // A writer that was killed leaves the beginning of a line, and the next one adds its own to it.
+    line.erase(0, std::min(line.rfind('{'), line.size()));
+    if (!line.ends_with('}') || line.size() > kLongestLine) continue;
+    const auto clock = clocks.find(number_after(line, R"("rank":)", -1));
+    const double end = clock == clocks.end() ? latest : clock->second;
+    // As precise as the lines are.
+    if (number_after(line, R"("arrived_s":)", latest) + 1e-6 < end) keep(line);
+  }
+}
 
 void cut_metrics(const std::filesystem::path& file, const std::map<int, double>& clocks) {
   std::ifstream old(file);
   if (!old || clocks.empty()) return;
-  double latest = 0;
-  for (const auto& [rank, clock] : clocks) latest = std::max(latest, clock);
-  const std::filesystem::path fresh = file.string() + ".new";
-  std::ofstream kept(fresh);
-  for (std::string line; std::getline(old, line);) {
-    // A writer that was killed leaves the beginning of a line, and the next one adds its own to it.
-    line.erase(0, std::min(line.rfind('{'), line.size()));
-    if (!line.ends_with('}')) continue;
-    const auto clock = clocks.find(int(number_after(line, R"("rank":)", -1)));
-    const double end = clock == clocks.end() ? latest : clock->second;
-    // As precise as the lines are.
-    if (number_after(line, R"("arrived_s":)", latest) + 1e-6 < end) kept << line << "\n";
-  }
-  kept.close();
-  std::error_code failed;
-  if (kept) std::filesystem::rename(fresh, file, failed);
-  if (!kept || failed) {
-    throw Error(ErrorCode::environment, fmt::format("{} cannot be written", fresh.string()),
+  try {
+    Replacement fresh(file);
+    std::string lines;
+    keep_metrics(old, clocks, [&](const std::string& line) {
+      lines.append(line).append("\n");
+      if (lines.size() >= kEnough) fresh.write(std::exchange(lines, {}));
+    });
+    fresh.write(lines);
+    fresh.take_place();
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::environment,
+                fmt::format("{} cannot be cut: {}", file.string(), error.what()),
                 "Make room on the disk; the run is unharmed");
   }
 }
@@ -93,19 +120,15 @@ Metrics::Metrics(const std::filesystem::path& file, int rank, bool across_machin
     : path_(file.string()), rank_(rank), across_machines_(across_machines) {
   if (path_.empty()) return;
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) {
-    throw Error(ErrorCode::environment,
-                fmt::format("{} cannot be opened: {}", path_, std::strerror(errno)),
-                "Choose a run directory that can be written to (--runs)");
-  }
+  if (descriptor_ >= 0) return;
+  failure_ = fmt::format("{} cannot be opened: {}", path_, std::strerror(errno));
+  if (errno != EACCES && errno != EROFS && errno != ENOENT && errno != ENOTDIR) return;
+  throw Error(ErrorCode::environment, *failure_,
+              "Choose a run directory that can be written to (--runs)");
 }
 
 Metrics::~Metrics() {
-  try {
-    flush();
-  } catch (const Error&) {
-    // The run is ending for another reason; what could be written was written.
-  }
+  flush();
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
@@ -129,11 +152,9 @@ void Metrics::flush() {
   const std::string lines = std::exchange(lines_, {});
   std::optional<Alone> alone;
   if (across_machines_) alone.emplace(descriptor_);
-  if (::write(descriptor_, lines.data(), lines.size()) != ssize_t(lines.size())) {
-    throw Error(ErrorCode::environment,
-                fmt::format("{} cannot be written: {}", path_, std::strerror(errno)),
-                "Make room on the disk, or train with --no-metrics");
-  }
+  const int error = write_all(descriptor_, lines);
+  if (error == 0 || failure_) return;
+  failure_ = fmt::format("{} cannot be written: {}", path_, std::strerror(error));
 }
 
 }  // namespace syncopate::train

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "syncopate/strategy.h"
@@ -20,18 +23,25 @@ struct StepTimes {
 /// Leaves out of `file` what was appended after these times of the ranks' training clocks; of ranks
 /// that have none, after the latest of them.
 void cut_metrics(const std::filesystem::path& file, const std::map<int, double>& clocks);
+/// The same from one text to another. Whatever the text is, only whole lines come through, and no
+/// line is held in memory that is longer than any of ours.
+void keep_metrics(std::istream& from, const std::map<int, double>& clocks,
+                  const std::function<void(const std::string& line)>& keep);
 
 class Metrics {
  public:
-  /// Without a path nothing is written.
+  /// Without a path nothing is written. Throws Error(environment) for a place that is wrong; a disk
+  /// that is full or faulty never ends a training: see failure().
   Metrics(const std::filesystem::path& file, int rank, bool across_machines);
   ~Metrics();
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
   void add(const Exchange& exchange, const StepTimes& times, double samples, double loss);
-  /// Throws Error(environment) if the file cannot be written.
   void flush();
+  /// Why lines are missing in the file, in a sentence; the first reason. They are not written
+  /// later.
+  const std::optional<std::string>& failure() const { return failure_; }
 
  private:
   std::string path_;
@@ -39,6 +49,7 @@ class Metrics {
   int rank_;
   bool across_machines_;
   std::string lines_;
+  std::optional<std::string> failure_;
 };
 
 }  // namespace syncopate::train

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <functional>
 #include <sstream>
-#include <stdexcept>
 #include <type_traits>
+#include <utility>
 
-#include "train/refusal.h"
+#include "train/bytes.h"
 
 namespace syncopate::train {
 namespace {
@@ -49,28 +49,85 @@ void visit_moments(State& state, const Visit& each) {
 void visit(AdamParamState& state, const Visit& each) { visit_moments(state, each); }
 void visit(AdamWParamState& state, const Visit& each) { visit_moments(state, each); }
 
-template <typename State>
-void read_memory(Optimizer& optimizer, const Tensors& memory) {
-  if (memory.empty()) return;  // It had not stepped, or has nothing to remember.
+/// Largest number of steps.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
+
+void check_value(const std::string& name, const torch::Tensor& value,
+                 const torch::Tensor& parameter) {
+  if (name.ends_with("step")) {
+    if (value.scalar_type() == torch::kInt64 && value.dim() == 1 && value.numel() == 1 &&
+        value.item<std::int64_t>() >= 0 && value.item<std::int64_t>() <= kMostSteps) {
+      return;
+    }
+    throw Damaged(fmt::format("\"optimizer.{}\" is no number of steps", name));
+  }
+  if (value.scalar_type() != torch::kFloat32 || value.sizes() != parameter.sizes()) {
+    throw Damaged(fmt::format("\"optimizer.{}\" is of another model", name));
+  }
+  // Of a mean of squares a root is taken.
+  if (!torch::isfinite(value).all().item<bool>() ||
+      (name.ends_with("exp_avg_sq") && (value < 0).any().item<bool>())) {
+    throw Damaged(fmt::format("\"optimizer.{}\" has a value that is none", name));
+  }
+}
+
+/// Goes through what the optimiser would remember of its parameters; returns how much that is.
+template <typename State, typename Found>
+std::size_t for_memory(const Optimizer& optimizer, const Tensors& memory, const Found& found) {
   std::size_t number = 0, known = 0;
   for (const auto& group : optimizer.param_groups()) {
     for (const torch::Tensor& parameter : group.params()) {
       const std::string prefix = std::to_string(number++) + ".";
       auto state = std::make_unique<State>();
       visit(*state, [&](const std::string& name, torch::Tensor& value) {
-        const auto found = memory.find(prefix + name);
-        if (found == memory.end()) throw std::runtime_error("it lacks what the optimiser had");
-        ++known;
-        if (name != "step" && found->second.sizes() != parameter.sizes()) {
-          throw std::runtime_error("it is of another model");
+        const auto kept = memory.find(prefix + name);
+        if (kept == memory.end()) {
+          throw Damaged(fmt::format("it has no \"optimizer.{}\"", prefix + name));
         }
-        value = found->second.clone();
+        check_value(kept->first, kept->second, parameter);
+        ++known;
+        value = kept->second.clone();
         if (name != "step") value = value.to(parameter.device());
       });
-      optimizer.state()[key_of<Memory::key_type>(parameter)] = std::move(state);
+      found(parameter, std::move(state));
     }
   }
-  if (known < memory.size()) throw std::runtime_error("it is of another optimiser");
+  return known;
+}
+
+template <typename State>
+void check_memory_of(const Optimizer& optimizer, const Tensors& memory) {
+  const auto ignore = [](const auto&, auto) {};
+  if (for_memory<State>(optimizer, memory, ignore) < memory.size()) {
+    throw Damaged("it is of another optimiser");
+  }
+}
+
+template <typename State>
+void set_memory_of(Optimizer& optimizer, const Tensors& memory) {
+  for_memory<State>(optimizer, memory, [&](const torch::Tensor& parameter, auto state) {
+    optimizer.state()[key_of<Memory::key_type>(parameter)] = std::move(state);
+  });
+}
+
+/// Calls `act` with the kind of state that the optimiser has.
+template <typename Act>
+void by_kind(const Optimizer& optimizer, const Act& act) {
+  if (dynamic_cast<const torch::optim::SGD*>(&optimizer) != nullptr) {
+    act(SGDParamState());
+  } else if (dynamic_cast<const torch::optim::Adam*>(&optimizer) != nullptr) {
+    act(AdamParamState());
+  } else {
+    act(AdamWParamState());
+  }
+}
+
+/// Plain SGD has nothing to remember.
+bool remembers(const Optimizer& optimizer) {
+  if (dynamic_cast<const torch::optim::SGD*>(&optimizer) == nullptr) return true;
+  return std::ranges::any_of(optimizer.param_groups(), [](const auto& group) {
+    return static_cast<const torch::optim::SGDOptions&>(group.options()).momentum() != 0;
+  });
 }
 
 }  // namespace
@@ -95,38 +152,22 @@ Tensors memory_of(const Optimizer& optimizer) {
   return memory;
 }
 
-void set_memory(Optimizer& optimizer, const Tensors& memory) {
+void check_memory(const Optimizer& optimizer, const Tensors& memory) {
+  if (memory.empty()) return;  // It had not stepped, or has nothing to remember.
+  if (!remembers(optimizer)) throw Damaged("it is of another optimiser");
   const torch::NoGradGuard no_grad;
-  if (dynamic_cast<torch::optim::SGD*>(&optimizer) != nullptr) {
-    read_memory<SGDParamState>(optimizer, memory);
-  } else if (dynamic_cast<torch::optim::Adam*>(&optimizer) != nullptr) {
-    read_memory<AdamParamState>(optimizer, memory);
-  } else {
-    read_memory<AdamWParamState>(optimizer, memory);
-  }
+  by_kind(optimizer, [&](const auto& kind) {
+    check_memory_of<std::remove_cvref_t<decltype(kind)>>(optimizer, memory);
+  });
 }
 
-void check_optimizer(const Config& config) {
-  const std::string& name = config.optimizer;
-  if (name != "sgd" && name != "adam" && name != "adamw") {
-    refuse(fmt::format("there is no optimiser '{}'", name), "Use sgd, adam or adamw");
-  }
-  // Of the kind that weights are.
-  const auto is_float = [](double value) { return std::isfinite(static_cast<float>(value)); };
-  if (!(config.rate > 0) || !is_float(config.rate)) {
-    refuse(fmt::format("the learning rate is {}", config.rate), "Give a number above 0");
-  }
-  if (!(config.momentum >= 0 && config.momentum < 1)) {
-    refuse(fmt::format("the momentum is {}", config.momentum), "Give a number from 0 to below 1");
-  }
-  if (!(config.weight_decay >= 0) || !is_float(config.weight_decay)) {
-    refuse(fmt::format("the weight decay is {}", config.weight_decay),
-           "Give a number that is not negative");
-  }
-  if (config.nesterov && (name != "sgd" || config.momentum == 0)) {
-    refuse("Nesterov's momentum was asked for without momentum",
-           "Use it with --optimizer sgd and --momentum above 0");
-  }
+void set_memory(Optimizer& optimizer, const Tensors& memory) {
+  check_memory(optimizer, memory);
+  if (memory.empty()) return;
+  const torch::NoGradGuard no_grad;
+  by_kind(optimizer, [&](const auto& kind) {
+    set_memory_of<std::remove_cvref_t<decltype(kind)>>(optimizer, memory);
+  });
 }
 
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(

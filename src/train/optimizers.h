@@ -15,13 +15,12 @@ namespace syncopate::train {
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(
     const Config& config, const std::vector<torch::Tensor>& parameters);
 
-/// Throws Error for settings that no optimiser can work with.
-void check_optimizer(const Config& config);
-
 /// What the optimiser remembers of its steps: "0.momentum_buffer" is that of the first parameter.
 Tensors memory_of(const torch::optim::Optimizer& optimizer);
-/// Gives it to an optimiser of the same kind with parameters of the same shapes; throws
-/// std::runtime_error if they are not.
+/// Throws Damaged unless it is what an optimiser of this kind remembers of these parameters, or
+/// nothing.
+void check_memory(const torch::optim::Optimizer& optimizer, const Tensors& memory);
+/// Gives it to the optimiser, once it is checked.
 void set_memory(torch::optim::Optimizer& optimizer, const Tensors& memory);
 
 }  // namespace syncopate::train

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "collective/durations.h"
+#include "base/durations.h"
 
 namespace syncopate::train {
 namespace {

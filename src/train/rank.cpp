@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "collective/world_state.h"
 #include "train/job.h"
 #include "train/trainer.h"
+#include "world/world_state.h"
 
 namespace syncopate::train {
 namespace {
@@ -61,10 +61,12 @@ RankEnded train_as_rank(const World& world, const Config& config, const fs::path
   const board::Roster& roster = world.shared_state()->roster();
   torch::set_num_threads(std::max(1, roster.cores() / roster.ranks()));
   call_vector_functions_once();
-  Trainer trainer(world, config, directory,
-                  {.resume = options.resume,
-                   .survive = options.survive,
-                   .show = shower(config, options.label)});
+  Trainer trainer(
+      world, config, directory,
+      {.resume = options.resume,
+       .survive = options.survive,
+       .show = shower(config, options.label),
+       .warn = [](const std::string& text) { fmt::print(stderr, "syncopate: {}\n", text); }});
   if (options.ready) options.ready();
   RankEnded ended{.result = trainer.run()};
   ended.signal = trainer.signal();

@@ -5,13 +5,16 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "train/bytes.h"
+#include "train/json.h"
+#include "train/limits.h"
+
 namespace syncopate::train {
 namespace {
 
-/// A loss that is no number, of a run that diverged, is written as null.
-double number(const nlohmann::json& json) {
-  return json.is_number() ? json.get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
+constexpr std::uint64_t kLongestResult = std::uint64_t{256} << 20;
+/// In per cent, summed up with some error.
+constexpr double kMostAccuracy = 100.001;
 
 }  // namespace
 
@@ -22,11 +25,15 @@ void to_json(nlohmann::json& json, const Evaluation& evaluation) {
           {"loss", evaluation.loss}};
 }
 
-void from_json(const nlohmann::json& json, Evaluation& evaluation) {
-  json.at("seconds").get_to(evaluation.seconds);
-  json.at("samples").get_to(evaluation.samples);
-  json.at("accuracy").get_to(evaluation.accuracy);
-  evaluation.loss = number(json.at("loss"));
+Evaluation read_evaluation(const nlohmann::json& json) {
+  Members members(json, "an evaluation");
+  // A loss that is no number, of a run that diverged, is written as null.
+  const Evaluation evaluation{.seconds = members.number("seconds", 0, kLargest),
+                              .samples = members.number("samples", 0, double(kMostCounted)),
+                              .accuracy = members.number("accuracy", 0, kMostAccuracy),
+                              .loss = members.number_or_null("loss", -kLargest, kLargest)};
+  members.expect_no_others();
+  return evaluation;
 }
 
 std::optional<double> time_to(double target, bool regression,
@@ -93,24 +100,47 @@ void to_json(nlohmann::json& json, const Result& result) {
   if (result.time_to_target) json["time_to_target"] = *result.time_to_target;
 }
 
-void from_json(const nlohmann::json& json, Result& result) {
-  json.at("seconds").get_to(result.seconds);
-  json.at("samples").get_to(result.samples);
-  json.at("rounds").get_to(result.rounds);
-  json.at("accuracy").get_to(result.accuracy);
-  result.loss = number(json.at("loss"));
-  if (json.at("time_to_target").is_number()) result.time_to_target = json["time_to_target"];
-  json.at("samples_per_s").get_to(result.samples_per_s);
-  json.at("wait_share").get_to(result.wait_share);
-  json.at("contributors_mean").get_to(result.contributors_mean);
-  json.at("staleness_max").get_to(result.staleness_max);
-  json.at("dropped").get_to(result.dropped);
-  json.at("ideal_seconds").get_to(result.ideal_seconds);
-  json.at("share_of_ideal").get_to(result.share_of_ideal);
-  json.at("interrupted").get_to(result.interrupted);
-  json.at("diverged").get_to(result.diverged);
-  json.at("dead").get_to(result.dead);
-  json.at("evaluations").get_to(result.evaluations);
+Result parse_result(std::string_view text) {
+  const nlohmann::json json = read_json(text);
+  Members members(json);
+  const auto figure = [&](const char* name) { return members.number(name, 0, kLargest); };
+  const auto count = [&](const char* name) {
+    return members.number(name, 0, double(kMostCounted));
+  };
+  Result result{.seconds = figure("seconds"),
+                .samples = count("samples"),
+                .rounds = count("rounds"),
+                .accuracy = members.number("accuracy", 0, kMostAccuracy),
+                .loss = members.number_or_null("loss", -kLargest, kLargest)};
+  const double reached = members.number_or_null("time_to_target", 0, kLargest);
+  if (!std::isnan(reached)) result.time_to_target = reached;
+  result.samples_per_s = figure("samples_per_s");
+  result.wait_share = figure("wait_share");
+  result.contributors_mean = figure("contributors_mean");
+  result.staleness_max = count("staleness_max");
+  result.dropped = count("dropped");
+  result.ideal_seconds = figure("ideal_seconds");
+  result.share_of_ideal = figure("share_of_ideal");
+  result.interrupted = members.flag("interrupted");
+  result.diverged = members.flag("diverged");
+  for (const nlohmann::json& rank : members.list("dead")) {
+    const nlohmann::json as_member = {{"rank", rank}};
+    result.dead.push_back(
+        int(Members(as_member, "the list of the dead").whole("rank", 0, kMostRanks)));
+  }
+  for (const nlohmann::json& one : members.list("evaluations")) {
+    result.evaluations.push_back(read_evaluation(one));
+  }
+  members.expect_no_others();
+  return result;
+}
+
+Result read_result(const std::filesystem::path& file) {
+  Result result;
+  reading(
+      file, [&] { result = parse_result(read_bytes(file, kLongestResult)); },
+      "The file is damaged, or of another version: what the run came to is not known");
+  return result;
 }
 
 }  // namespace syncopate::train

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace syncopate::train {
@@ -56,7 +58,8 @@ struct Result {
 };
 
 void to_json(nlohmann::json& json, const Evaluation& evaluation);
-void from_json(const nlohmann::json& json, Evaluation& evaluation);
+/// Throws Damaged for what is none.
+Evaluation read_evaluation(const nlohmann::json& json);
 
 /// When an evaluation first had this accuracy, or in a regression this loss; nothing if none had.
 std::optional<double> time_to(double target, bool regression,
@@ -71,6 +74,9 @@ Result sum_up(const std::vector<RankSums>& ranks, const Counted& samples,
               const std::vector<Evaluation>& evaluations, double target, bool regression);
 
 void to_json(nlohmann::json& json, const Result& result);
-void from_json(const nlohmann::json& json, Result& result);
+/// From the text of a file; throws Damaged for what is none.
+Result parse_result(std::string_view text);
+/// Throws Error for a file that cannot be read.
+Result read_result(const std::filesystem::path& file);
 
 }  // namespace syncopate::train

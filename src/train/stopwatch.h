@@ -1,6 +1,7 @@
 // The time that a run has trained: it stands still while the run evaluates and saves.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 #include "syncopate/policy.h"
@@ -29,8 +30,11 @@ class Stopwatch {
 };
 
 inline double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+/// What is longer than any run, or no number, is as long as thirty years: a clock holds no more.
 inline Duration from_seconds(double value) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
+  constexpr double kLongest = 1e9;
+  const double held = value < kLongest ? std::max(value, -kLongest) : kLongest;
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(held));
 }
 
 }  // namespace syncopate::train

@@ -1,6 +1,4 @@
-// Tensors in a file, by name, in the format of safetensors (huggingface.co/docs/safetensors), which
-// Python reads as well: the length of a header, the header in JSON, the bytes of the tensors. Among
-// the notes in the header is a checksum of those bytes.
+// Files of torch's tensors (tensor_bytes.h has the format): to bytes and back.
 #pragma once
 
 #include <torch/torch.h>
@@ -9,21 +7,25 @@
 #include <map>
 #include <string>
 
+#include "train/tensor_bytes.h"
+
 namespace syncopate::train {
 
 using Tensors = std::map<std::string, torch::Tensor>;
-using Notes = std::map<std::string, std::string>;
 
 struct TensorFile {
   Tensors tensors;  ///< Of float32, float64 or int64.
-  Notes notes;      ///< What the format calls metadata.
+  Notes notes;
 };
 
-/// Tensors of any device.
+/// Tensors of any device; throws Damaged for other types. Their values are copied to the host where
+/// they are not there in one piece; `kept` has to live as long as the result.
+std::map<std::string, TensorBytes> bytes_of(const Tensors& tensors, Tensors& kept);
+/// A copy on the host.
+torch::Tensor tensor_of(const TensorBytes& bytes);
+
 std::string to_bytes(const TensorFile& file);
-/// Their tensors are on the host. Throws std::runtime_error for what is no such file, or not whole.
+/// Throws Damaged for what is no such file, or not whole.
 TensorFile read_tensor_file(const std::filesystem::path& path);
-/// Its notes alone, which takes no longer for large tensors, and checks nothing of them.
-Notes read_notes(const std::filesystem::path& path);
 
 }  // namespace syncopate::train

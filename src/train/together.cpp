@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "collective/world_state.h"
+#include "world/world_state.h"
 
 namespace syncopate::train {
 
@@ -25,7 +25,8 @@ Together::Failure Together::each(const std::function<void()>& action) {
   }
   *failures_.slot() = failure ? 1.0F : 0.0F;
   const auto rounds = failures_.exchange();
-  leader_ = rounds.front().receipt().contributors.list().front();
+  present_ = rounds.front().receipt().contributors;
+  leader_ = present_.list().front();
   if (rounds.front().sum()[0] > 0 && !failure) failure = "another rank failed";
   return failure;
 }

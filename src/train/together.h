@@ -25,9 +25,13 @@ class Together {
   /// One rank does it for all. If it is gone before all know that it has, another does it again.
   Failure one(const std::function<void()>& action);
 
+  /// The ranks that took part in the last of these calls that has come to its end.
+  const RankSet& present() const { return present_; }
+
  private:
   World world_;
   Allreduce<float> failures_;
+  RankSet present_;
   int leader_ = 0;  ///< The first rank of the last exchange, as all know it.
 };
 

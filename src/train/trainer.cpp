@@ -4,15 +4,17 @@
 
 #include <cmath>
 #include <csignal>
-#include <fstream>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
-#include "collective/world_state.h"
 #include "syncopate/error.h"
+#include "train/bytes.h"
+#include "train/durable_file.h"
 #include "train/optimizers.h"
-#include "train/replace_file.h"
 #include "train/tensor_file.h"
+#include "world/world_state.h"
 
 namespace syncopate::train {
 
@@ -45,17 +47,16 @@ namespace {
 
 constexpr auto kShowEvery = std::chrono::milliseconds(200);
 constexpr const char* kModelFile = "model.safetensors";
+constexpr const char* kMetricsFile = "metrics.jsonl";
 
 /// A part of a run evaluates once more when all is saved.
 void add_last_evaluation_of(const std::filesystem::path& result_file,
                             std::vector<Evaluation>& evaluations) {
-  std::ifstream file(result_file);
-  if (!file) return;
   Result earlier;
   try {
-    earlier = nlohmann::json::parse(file).get<Result>();
-  } catch (const nlohmann::json::exception&) {
-    return;  // Of another version, or not whole: the run does not depend on it.
+    earlier = read_result(result_file);
+  } catch (const Error&) {
+    return;  // Not there, of another version, or not whole: the run does not depend on it.
   }
   if (earlier.diverged || earlier.evaluations.empty()) return;
   const Evaluation& last = earlier.evaluations.back();
@@ -104,7 +105,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
       sampler_(task_->train_samples(), world.rank(), world.size(), config.seed),
       weather_(Imbalance::parse(config.imbalance), world.size(), world.rank(), config.seed),
       pacer_(clock_, told_to_end),
-      metrics_(config.metrics ? run / "metrics.jsonl" : std::filesystem::path(), world.rank(),
+      metrics_(config.metrics ? run / kMetricsFile : std::filesystem::path(), world.rank(),
                world.shared_state()->roster().across()),
       evaluator_(world, *task_, device_),
       together_(world),
@@ -121,23 +122,23 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
   pupil_ = std::make_unique<Pupil>(*optimizer_, *this);
   std::optional<Snapshot> snapshot;
   if (options.resume) {
-    snapshot = checkpoints_.load(*optimizer_);
-    pupil_->write_weights(snapshot->weights);
-    load(*snapshot);
+    snapshot = checkpoints_.load(*optimizer_, task_->model().buffers());
+    checkpoints_.taking([&] { load(*snapshot); });
+    // It was not counted that ended this run, so that it is at its end already (check_resumed).
+    const auto& judged = snapshot->part.evaluations;
+    const auto epoch = double(task_->train_samples());
+    if (!judged.empty() && has_ended(config.until, epoch, {.judged = judged.back()})) {
+      course_.stop();
+    }
   }
   strategy_ = make_strategy(config.strategy_in_full, {.world = world,
                                                       .learner = *pupil_,
                                                       .notes = kNotes,
+                                                      .unsaved_notes = kNotes - kUnsaved,
                                                       .samples = task_->train_samples(),
                                                       .batch = config.batch,
                                                       .seed = config.seed});
-  if (snapshot) {
-    strategy_->load(snapshot->strategy);
-    const auto before = snapshot->strategy.vectors.find("before");
-    if (before != snapshot->strategy.vectors.end()) {
-      pupil_->set_heading({before->second, snapshot->strategy.numbers.at("stepped mass")});
-    }
-  }
+  if (snapshot) load_strategy(snapshot->part);
 }
 
 Trainer::~Trainer() = default;
@@ -158,10 +159,10 @@ Result Trainer::run() {
   watch_.pause();
   keep_metrics({.arrived_s = seconds(arrived)});
   evaluate();
-  metrics_.flush();
-  const Result result = write_result();
+  flush_metrics();
+  // The result comes last: a run that has one lacks nothing.
   if (config_.checkpoints && !course_.diverged()) write_model();
-  return result;
+  return write_result();
 }
 
 void Trainer::check_everybody_is_here() {
@@ -212,6 +213,18 @@ void Trainer::keep_metrics(StepTimes times) {
     metrics_.add(exchange, times, samples, loss);
     times.compute_ms = times.exchange_ms = 0;
   }
+}
+
+void Trainer::flush_metrics() {
+  if (!config_.metrics) return;
+  metrics_.flush();
+  const auto failure = together_.each([&] {
+    if (metrics_.failure()) throw std::runtime_error(*metrics_.failure());
+  });
+  if (!failure || std::exchange(metrics_are_missing_, true)) return;
+  if (!options_.warn || !leads(world_)) return;
+  options_.warn(fmt::format("lines are missing in {}: {}. The training goes on",
+                            (run_ / kMetricsFile).string(), *failure));
 }
 
 void Trainer::compute(const std::vector<std::int64_t>& samples) {
@@ -274,7 +287,7 @@ void Trainer::after_exchanges() {
   if (saves && !course_.diverged()) save();
   course_.evaluated();
   course_.saved();
-  metrics_.flush();
+  flush_metrics();
   world_.barrier();
   watch_.go();
 }
@@ -283,7 +296,7 @@ void Trainer::evaluate() {
   evaluations_.push_back(evaluator_.evaluate(seconds(watch_.elapsed()), course_.samples()));
   const double epoch = double(task_->train_samples());
   if (has_ended(config_.until, epoch, {.judged = evaluations_.back()})) course_.stop();
-  if (!std::isfinite(evaluations_.back().loss)) course_.diverge();
+  if (course_.is_beyond(evaluations_.back().loss)) course_.diverge();
   show_progress(true);
 }
 
@@ -362,8 +375,7 @@ bool Trainer::is_finite(const StrategyState& state) const {
   const auto finite = [](const torch::Tensor& one) {
     return !one.is_floating_point() || torch::isfinite(one).all().item<bool>();
   };
-  const auto carried = state.vectors.find("carried");
-  if (carried != state.vectors.end() && !finite(torch::tensor(carried->second))) return false;
+  if (!state.finite()) return false;
   for (const auto& [name, memory] : memory_of(*optimizer_)) {
     if (!finite(memory)) return false;
   }
@@ -378,70 +390,95 @@ void Trainer::save() {
     if (!is_finite(state)) throw std::runtime_error("it diverged");
   });
   if (no_number) return course_.diverge();
-  Snapshot snapshot{.weights = std::vector<float>(pupil_->size()), .strategy = std::move(state)};
-  // A vote to stop that came too late for its round would end the run that resumes this one.
-  const auto carried = snapshot.strategy.vectors.find("carried");
-  if (carried != snapshot.strategy.vectors.end()) carried->second[pupil_->size() + kStop] = 0;
-  pupil_->read_weights(snapshot.weights);
+  Snapshot snapshot{.part = {.ranks = world_.size(),
+                             .counters = {.samples = course_.samples(),
+                                          .exchanges = double(course_.exchanges()),
+                                          .taken = double(sampler_.taken()),
+                                          .seconds = seconds(watch_.elapsed()),
+                                          .computing = sums_.computing,
+                                          .waiting = sums_.waiting,
+                                          .own_samples = sums_.samples,
+                                          .steps = sums_.steps,
+                                          .own_exchanges = sums_.exchanges,
+                                          .contributors = sums_.contributors,
+                                          .staleness = sums_.staleness,
+                                          .dropped = sums_.dropped,
+                                          .before = sums_.before,
+                                          .samples_before = samples_before_},
+                             .evaluations = evaluations_,
+                             .weights = std::vector<float>(pupil_->size()),
+                             .strategy = std::move(state)}};
+  pupil_->read_weights(snapshot.part.weights);
   if (auto heading = pupil_->heading()) {
-    snapshot.strategy.vectors["before"] = std::move(heading->before);
-    snapshot.strategy.numbers["stepped mass"] = heading->mass;
+    snapshot.part.heading = {std::move(heading->before), heading->mass};
   }
   for (const torch::Tensor& buffer : task_->model().buffers()) {
     snapshot.statistics.push_back(buffer.to(torch::kCPU));
   }
-  snapshot.numbers = {{"samples", course_.samples()},
-                      {"exchanges", double(course_.exchanges())},
-                      {"taken", double(sampler_.taken())},
-                      {"seconds", seconds(watch_.elapsed())},
-                      {"computing", sums_.computing},
-                      {"waiting", sums_.waiting},
-                      {"own samples", sums_.samples},
-                      {"steps", sums_.steps},
-                      {"own exchanges", sums_.exchanges},
-                      {"contributors", sums_.contributors},
-                      {"staleness", sums_.staleness},
-                      {"dropped", sums_.dropped},
-                      {"before", sums_.before},
-                      {"samples before", samples_before_}};
-  snapshot.evaluations = evaluations_;
-  snapshot.ranks = world_.size();
   checkpoints_.save(snapshot, *optimizer_);
 }
 
+void Trainer::check(const Counters& counters) const {
+  // Samples are numbered onwards from epoch to epoch and from step to step.
+  constexpr double kMostNumbered = 0x1p62;
+  const double samples = double(task_->train_samples());
+  const double epochs = counters.taken * double(world_.size()) / samples + 1;
+  if (counters.steps * samples < kMostNumbered && epochs * samples < kMostNumbered) return;
+  throw Damaged(fmt::format("it has taken {:g} samples in {:g} steps, which is too much",
+                            counters.taken, counters.steps));
+}
+
+void Trainer::load_strategy(const Part& part) {
+  // All ranks look before any of them goes on, for they may load together.
+  std::exception_ptr refusal;
+  const auto failure = together_.each([&] {
+    try {
+      checkpoints_.taking([&] { strategy_->check(part.strategy); });
+    } catch (...) {
+      refusal = std::current_exception();
+      throw;
+    }
+  });
+  if (refusal) std::rethrow_exception(refusal);
+  if (failure) {
+    throw Error(ErrorCode::environment, "another rank cannot go on from its part of the checkpoint",
+                "See what it says");
+  }
+  strategy_->load(part.strategy);
+  if (part.heading) pupil_->set_heading({part.heading->before, part.heading->mass});
+}
+
 void Trainer::load(const Snapshot& snapshot) {
+  const Counters& kept = snapshot.part.counters;
+  check(kept);
   const torch::NoGradGuard no_grad;
+  pupil_->write_weights(snapshot.part.weights);
   const auto buffers = task_->model().buffers();
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(snapshot.statistics.at(i));
-  const auto number = [&](const char* name) {
-    const auto found = snapshot.numbers.find(name);
-    return found == snapshot.numbers.end() ? 0.0 : found->second;
-  };
-  evaluations_ = snapshot.evaluations;
+  evaluations_ = snapshot.part.evaluations;
   add_last_evaluation_of(run_ / kEarlierResultFile, evaluations_);
-  course_.resume(number("samples"), std::uint64_t(number("exchanges")));
-  if (snapshot.ranks == world_.size()) {
-    sampler_.skip_to(std::uint64_t(number("taken")));
+  course_.resume(kept.samples, std::uint64_t(kept.exchanges));
+  if (snapshot.part.ranks == world_.size()) {
+    sampler_.skip_to(std::uint64_t(kept.taken));
   } else {
     // The shares are others now: where all ranks together would be, in whole batches.
-    const auto batches = std::uint64_t(number("samples") / double(world_.size() * config_.batch));
+    const auto batches = std::uint64_t(kept.samples / double(world_.size() * config_.batch));
     sampler_.skip_to(batches * std::uint64_t(config_.batch));
   }
-  watch_.resume_from(from_seconds(number("seconds")));
-  sums_ = {
-      .steps = number("steps"), .staleness = number("staleness"), .dropped = number("dropped")};
+  watch_.resume_from(from_seconds(kept.seconds));
+  sums_ = {.steps = kept.steps, .staleness = kept.staleness, .dropped = kept.dropped};
   if (snapshot.same_crew) {
-    sums_.before = number("before");
-    samples_before_ = number("samples before");
-    sums_.computing = number("computing");
-    sums_.waiting = number("waiting");
-    sums_.samples = number("own samples");
-    sums_.exchanges = number("own exchanges");
-    sums_.contributors = number("contributors");
+    sums_.before = kept.before;
+    samples_before_ = kept.samples_before;
+    sums_.computing = kept.computing;
+    sums_.waiting = kept.waiting;
+    sums_.samples = kept.own_samples;
+    sums_.exchanges = kept.own_exchanges;
+    sums_.contributors = kept.contributors;
   } else {
     // Shares and rates are of the ranks that there are.
-    sums_.before = number("seconds");
-    samples_before_ = number("samples");
+    sums_.before = kept.seconds;
+    samples_before_ = kept.samples;
   }
 }
 

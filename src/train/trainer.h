@@ -52,6 +52,8 @@ struct TrainerOptions {
   /// decides that.
   bool survive = true;
   ShowProgress show;
+  std::function<void(const std::string&)>
+      warn;  ///< Of what does not end the run; called by one rank.
 };
 
 class Trainer {
@@ -74,11 +76,14 @@ class Trainer {
   void compute(const std::vector<std::int64_t>& samples);
   void exchanged(const Exchange& exchange);
   void keep_metrics(StepTimes times);
+  void flush_metrics();  ///< All ranks together.
   void after_exchanges();
   void evaluate();
   bool is_finite(const StrategyState& state) const;  ///< And the model, and the optimiser's memory.
   void save();
+  void check(const Counters& counters) const;  ///< Throws Damaged.
   void load(const Snapshot& snapshot);
+  void load_strategy(const Part& part);  ///< All ranks together.
   Result write_result();
   void write_model();
   /// One rank writes `text()` into this file of the run, for all.
@@ -119,6 +124,7 @@ class Trainer {
   std::vector<Followed> fresh_;  ///< Of the step that just ended.
   Duration shown_at_{0};
   bool rank_is_missing_ = false;
+  bool metrics_are_missing_ = false;  ///< And the user was told so.
   int signal_ = 0;
 };
 

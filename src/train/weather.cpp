@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "collective/durations.h"
+#include "base/durations.h"
 #include "round/trigger.h"
 #include "train/refusal.h"
 
@@ -22,6 +22,10 @@ using detail::duration;
 /// Longer than any run; a few of them can be added.
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
+/// Comments in a trace may be long; a file without any line is not read to its end.
+constexpr std::size_t kLongestLine = 10'000;
+constexpr std::size_t kMostTimes = 10'000'000;
+
 std::string_view trimmed(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
   line = line.substr(0, line.find('#'));
@@ -29,30 +33,15 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(0, line.find_last_not_of(kBlanks) + 1);
 }
 
-std::vector<Duration> read_times(const std::string& file) {
-  errno = 0;
-  std::ifstream stream(file);
-  std::vector<Duration> times;
-  std::string line;
-  for (int at = 1; std::getline(stream, line); ++at) {
-    const std::string_view text = trimmed(line);
-    if (text.empty()) continue;
-    auto time = duration(text);
-    if (!time) time = duration(std::string(text) + "ms");
-    if (!time) {
-      refuse(file + ":" + std::to_string(at) + ": " + in_quotes(text) + " is not a step time",
-             "Write one time per line, in milliseconds or with a unit, such as 12.5 or 900us");
-    }
-    times.push_back(*time);
+/// Reads a line, or the beginning of one that is too long.
+bool read_line(std::istream& text, std::string& line) {
+  line.clear();
+  for (int c = text.get(); c != std::istream::traits_type::eof(); c = text.get()) {
+    if (c == '\n') return true;
+    line += char(c);
+    if (line.size() > kLongestLine) return true;
   }
-  if (!stream.eof()) {
-    refuse("The trace " + in_quotes(file) + " cannot be read: " + std::strerror(errno),
-           "Name a text file with one step time per line");
-  }
-  if (times.empty()) {
-    refuse("The trace " + in_quotes(file) + " has no step times", "Write one time per line");
-  }
-  return times;
+  return !line.empty();
 }
 
 Duration capped(double nanoseconds) {
@@ -68,6 +57,18 @@ double fraction(std::uint64_t random) {
 double normal(std::uint64_t random) {
   const double turn = 2 * std::numbers::pi * fraction(round::mix(random, 0));
   return std::sqrt(-2 * std::log(fraction(random))) * std::cos(turn);
+}
+
+std::vector<Duration> read_file(const std::string& file) {
+  errno = 0;
+  std::ifstream stream(file);
+  stream.peek();  // A folder can be opened, and not read.
+  if (!stream.is_open() || stream.bad()) {
+    refuse("The trace " + in_quotes(file) + " cannot be read: " + std::strerror(errno),
+           "Name a text file with one step time per line");
+  }
+  stream.clear();
+  return read_step_times(stream, file);
 }
 
 void check(const Imbalance& imbalance, int ranks) {
@@ -90,6 +91,31 @@ void check(const Imbalance& imbalance, int ranks) {
 
 }  // namespace
 
+std::vector<Duration> read_step_times(std::istream& text, const std::string& name) {
+  std::vector<Duration> times;
+  std::string line;
+  for (int at = 1; read_line(text, line); ++at) {
+    const std::string_view written = trimmed(line);
+    if (written.empty() && line.size() <= kLongestLine) continue;
+    auto time = duration(written);
+    if (!time) time = duration(std::string(written) + "ms");
+    if (!time || line.size() > kLongestLine) {
+      refuse(name + ":" + std::to_string(at) + ": " + in_quotes(written) + " is not a step time",
+             "Write one time per line, in milliseconds or with a unit, such as 12.5 or 900us");
+    }
+    if (times.size() == kMostTimes) {
+      refuse("The trace " + in_quotes(name) + " has more than " + std::to_string(kMostTimes) +
+                 " step times",
+             "Give fewer: ranks go round in it");
+    }
+    times.push_back(*time);
+  }
+  if (times.empty()) {
+    refuse("The trace " + in_quotes(name) + " has no step times", "Write one time per line");
+  }
+  return times;
+}
+
 Weather::Weather(Imbalance imbalance, int ranks, int rank, std::uint64_t seed)
     // The seed is mixed once more, because a trainer draws other things from the same one.
     : imbalance_(std::move(imbalance)),
@@ -98,7 +124,7 @@ Weather::Weather(Imbalance imbalance, int ranks, int rank, std::uint64_t seed)
       seed_(round::mix(seed, 0x77656174686572)) {
   check(imbalance_, ranks);
   if (const auto* trace = std::get_if<Imbalance::Trace>(&imbalance_.form)) {
-    trace_ = read_times(trace->file);
+    trace_ = read_file(trace->file);
   }
 }
 

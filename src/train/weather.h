@@ -3,12 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "syncopate/policy.h"
 #include "train/imbalance.h"
 
 namespace syncopate::train {
+
+/// The step times of a trace, a text with one per line; `name`: of its file. Throws Error for
+/// anything else.
+std::vector<Duration> read_step_times(std::istream& text, const std::string& name);
 
 class Weather {
  public:

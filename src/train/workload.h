@@ -61,6 +61,9 @@ struct Defaults {
   std::int64_t batch = 32;  ///< Samples per rank and step.
   std::string optimizer = "sgd";
   double rate = 0.05;
+  /// The rate is for steps of so many samples of all ranks, and smaller in proportion for fewer; 0:
+  /// it does not depend on them.
+  std::int64_t rate_for = 0;
   double momentum = 0.9;
   double weight_decay = 0;
   double epochs = 3;

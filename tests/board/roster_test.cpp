@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
 
-#include "board/agency.h"
+#include "agent/mailbox.h"
 #include "support/refusal.h"
 
 namespace syncopate::board {
@@ -107,14 +108,14 @@ TEST_F(RosterTest, WhoDiesIsDeadForEveryoneAndWhoLeftIsNot) {
 
 TEST_F(RosterTest, TheAgentOfARankThatHasLeftIsMissedOnceItsProcessIsGone) {
   for (int rank = 0; rank < kRanks; ++rank) join(rank);
-  const auto desk = std::make_unique<std::byte[]>(Agency::bytes());
-  const Agency agency(desk.get(), *rosters_[1], host_);
+  const auto desk = std::make_unique<std::byte[]>(detail::AgentMailbox::bytes());
+  const detail::AgentMailbox mailbox(desk.get(), *rosters_[1], host_);
   rosters_[Roster::kAgentsRank]->leave();
-  EXPECT_NO_THROW(agency.check());
+  EXPECT_NO_THROW(mailbox.check());
   host_.dead = {Roster::kAgentsRank};
   expect_refused(ErrorCode::machine_lost, {"rank 0", "spoke for this machine", "is gone"},
-                 [&] { agency.check(); });
-  EXPECT_TRUE(agency.lost());
+                 [&] { mailbox.check(); });
+  EXPECT_TRUE(mailbox.lost());
 }
 
 TEST_F(RosterTest, WhoHasNotJoinedIsExpectedUntilTheLauncherSaysOtherwise) {
@@ -180,17 +181,21 @@ TEST_F(RosterTest, AgreementNamesWhoDidNotCome) {
 }
 
 TEST_F(RosterTest, MemoryThatIsNotABoardIsRefused) {
-  const auto expect_no_board = [&] {
-    expect_refused(ErrorCode::environment, {"not one of this version", "same installation"},
-                   [&] { Roster::ranks_on(memory_); });
-  };
   EXPECT_EQ(Roster::ranks_on(memory_), kRanks);
-  std::uint32_t number = 0;
-  for (const std::size_t offset : {0, 8, 12}) {  // The magic word, the version and the ranks.
+  const std::string other_build = "not one of this build of Syncopate: it was made by ";
+  const std::map<std::size_t, std::string> words{
+      {0, "no board of Syncopate"},  // The magic word,
+      {8, other_build},              // the version,
+      {12, other_build},             // the layout,
+      {16, other_build + "9.9"},     // the name of the build
+      {48, " seats"},                // and the ranks.
+  };
+  for (const auto& [offset, refusal] : words) {
+    std::uint32_t number = 0;
     std::memcpy(&number, memory_ + offset, sizeof number);
-    const std::uint32_t wrong = 0xffffff;
-    std::memcpy(memory_ + offset, &wrong, sizeof wrong);
-    expect_no_board();
+    std::memcpy(memory_ + offset, offset == 16 ? "9.9" : "\xff\xff\xff", sizeof number);
+    expect_refused(ErrorCode::environment, {refusal, "Start the ranks with"},
+                   [&] { Roster::ranks_on(memory_); });
     std::memcpy(memory_ + offset, &number, sizeof number);
   }
   EXPECT_EQ(Roster::ranks_on(memory_), kRanks);

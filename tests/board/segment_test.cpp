@@ -5,12 +5,16 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <string>
 
+#include "base/descriptor.h"
 #include "support/refusal.h"
 
 namespace syncopate::board {
@@ -46,6 +50,36 @@ TEST(Segment, TakesMemoryWhereItIsTouchedOnly) {
   huge->data()[std::size_t{1} << 39] = std::byte{1};
   EXPECT_GT(bytes_in_use(*segment), 0U);
   EXPECT_LE(bytes_in_use(*segment), Segment::kPage);
+}
+
+TEST(Segment, IsItsUsersAloneAndKeepsItsSize) {
+  const auto segment = Segment::create();
+  struct stat status {};
+  ASSERT_EQ(stat(segment->address().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600U);
+  EXPECT_EQ(status.st_uid, geteuid());
+  const int descriptor = open(segment->address().c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  EXPECT_NE(ftruncate(descriptor, 0), 0) << "ranks that have mapped it would end by SIGBUS";
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_NE(fcntl(descriptor, F_ADD_SEALS, F_SEAL_WRITE), 0);
+  // Memory can still be given back.
+  const auto mapping = segment->map(0, kBytes);
+  mapping->data()[0] = std::byte{1};
+  segment->discard(0, Segment::whole_pages(kBytes));
+  EXPECT_TRUE(all_zero(*mapping));
+  close(descriptor);
+}
+
+TEST(Segment, ThatCouldShrinkUnderItsRanksIsRefused) {
+  const auto segment = Segment::create();
+  struct stat status {};
+  ASSERT_EQ(stat(segment->address().c_str(), &status), 0);
+  const int unsealed = memfd_create("not-a-board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(unsealed, status.st_size), 0);
+  const std::string address = "/proc/self/fd/" + std::to_string(unsealed);
+  expect_refused(ErrorCode::environment, {"is not a board"}, [&] { Segment::open(address); });
+  close(unsealed);
 }
 
 TEST(Segment, IsTheSameUnderItsAddress) {
@@ -133,12 +167,42 @@ TEST(Segment, ThatCannotBeOpenedSaysWhy) {
   expect_refused(ErrorCode::environment, {"/nowhere", "No such file", "launcher"},
                  [] { Segment::open("/nowhere"); });
   expect_refused(ErrorCode::environment, {"/dev/zero"}, [] { Segment::open("/dev/zero"); });
+  for (const off_t size : {off_t{0}, off_t{4096}, off_t(Segment::kPage) + 1}) {
+    const Descriptor odd(memfd_create("odd", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(ftruncate(odd.number(), size), 0);
+    ASSERT_EQ(fcntl(odd.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+    expect_refused(ErrorCode::environment, {"is not a board"},
+                   [&] { Segment::open("/proc/self/fd/" + std::to_string(odd.number())); });
+  }
 }
 
 TEST_P(EverySegment, ThatCannotBeMappedSaysSo) {
   const auto segment = GetParam()();
   expect_refused(ErrorCode::out_of_memory, {"cannot map", "MiB"},
                  [&] { segment->map(0, std::size_t{1} << 56); });
+}
+
+/// Runs in a process of its own, which the kernel would end with SIGXFSZ if it did not heed the
+/// limit: nothing here ignores that signal.
+void use_under_a_limit_on_file_sizes() {
+  const rlimit limit{.rlim_cur = 5 << 20, .rlim_max = 5 << 20};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const auto segment = Segment::create();
+  const auto other = Segment::open(segment->address());
+  segment->map(Segment::kPage, Segment::kPage)->data()[Segment::kPage - 1] = std::byte{42};
+  EXPECT_EQ(other->map(Segment::kPage, Segment::kPage)->data()[Segment::kPage - 1], std::byte{42});
+  for (const auto& user : {segment, other}) {
+    expect_refused(ErrorCode::out_of_memory,
+                   {"may have 4 MiB by the limit on file sizes, and now needs 5 MiB", "ulimit -f"},
+                   [&] { user->map(2 * Segment::kPage, 1); });
+    expect_refused(ErrorCode::out_of_memory, {"ulimit -f"},
+                   [&] { user->map(0, 2 * Segment::kPage + 1); });
+  }
+  std::exit(::testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST(Segment, KeepsToALimitOnFileSizes) {
+  EXPECT_EXIT(use_under_a_limit_on_file_sizes(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Segment, KnowsWhatMemoryIsLeft) {

@@ -54,11 +54,28 @@ const WrongOptions kWrongOptions[] = {
     {"ShareInfinite",
      {.grace = automatic_grace(std::numeric_limits<double>::infinity())},
      {"share", "inf", "from 0 to 10"}},
+    {"TriggerThatThereIsNot",
+     {.trigger = {.kind = static_cast<Trigger::Kind>(4)}},
+     {"trigger is number 4", "by its name"}},
+    {"ScaleThatThereIsNot",
+     {.scale = static_cast<Scale>(200)},
+     {"scale is number 200", "by its name"}},
     {"DropsEverything", {.late = drop_older_than(0)}, {"older than 0", "at least 1"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(, BadOptions, ::testing::ValuesIn(kWrongOptions),
                          [](const auto& test) { return std::string(test.param.name); });
+
+TEST(BadTypes, ThatThereAreNotAreRefused) {
+  World world = World::threads(1)[0];
+  constexpr auto kOdd = static_cast<DataType>(4);
+  const float initial = 1;
+  expect_refused(kInvalid, {"data type is number 4"},
+                 [&] { detail::make_partial(world, 1, kOdd, {}); });
+  expect_refused(kInvalid, {"data type is number 4"},
+                 [&] { detail::make_group(world, 1, kOdd, &initial, {}); });
+  expect_usable(world);
+}
 
 TEST(BadSizes, ThatNoMemoryCanHoldAreRefused) {
   on_threads(2, [](World& world) {
@@ -153,13 +170,14 @@ class BadDeposits : public ::testing::Test {
 TEST_F(BadDeposits, WithAWrongBufferAreRefused) {
   PartialAllreduce<float> rounds(world_, 3);
   const std::vector<float> four(4);
-  expect_refused(kInvalid, {"4 elements", "3"}, [&] { rounds.exchange(four); });
+  expect_refused(kInvalid, {"4 elements", "3"}, [&] { rounds.exchange(four).pass(); });
   expect_refused(kInvalid, {"2 elements", "3"},
                  [&] { rounds.start(std::span<const float>(four).first(2)); });
   expect_refused(kInvalid, {"null", "3 elements"}, [&] {
-    rounds.exchange(std::span<const float>(static_cast<const float*>(nullptr), 3));
+    rounds.exchange(std::span<const float>(static_cast<const float*>(nullptr), 3)).pass();
   });
-  expect_refused(kInvalid, {"0 elements", "3"}, [&] { rounds.exchange(std::vector<float>{}); });
+  expect_refused(kInvalid, {"0 elements", "3"},
+                 [&] { rounds.exchange(std::vector<float>{}).pass(); });
   expect_refused(kInvalid, {"0 elements", "3"}, [&] { rounds.start(std::span<const float>()); });
   expect_usable(world_);
 }
@@ -174,7 +192,7 @@ TEST_F(BadDeposits, WithAWrongWeightAreRefusedAndNothingIsDeposited) {
   const std::vector<float> one{1.0F};
   for (const double weight : {std::nan(""), -1.0, -0.001, HUGE_VAL, -HUGE_VAL}) {
     expect_refused(kInvalid, {"weight", "finite", "not negative"},
-                   [&] { rounds.exchange(one, weight); });
+                   [&] { rounds.exchange(one, weight).pass(); });
     expect_refused(kInvalid, {"weight"}, [&] { rounds.start(weight); });
   }
   EXPECT_EQ(rounds.exchange(one).front().sum()[0], 1.0F);
@@ -184,7 +202,7 @@ TEST_F(BadDeposits, AfterTheEndAreRefused) {
   const std::vector<float> one{1.0F};
   for (const bool leaves : {true, false}) {
     PartialAllreduce<float> rounds(world_, 1);
-    rounds.exchange(one);
+    rounds.exchange(one).pass();
     if (leaves) {
       rounds.leave();
     } else {
@@ -192,12 +210,12 @@ TEST_F(BadDeposits, AfterTheEndAreRefused) {
     }
     constexpr ErrorCode kClosed = ErrorCode::closed;
     expect_refused(kClosed, {"finish() or leave()", "Make a new one"},
-                   [&] { rounds.exchange(one); });
+                   [&] { rounds.exchange(one).pass(); });
     expect_refused(kClosed, {}, [&] { rounds.slot(); });
     expect_refused(kClosed, {}, [&] { rounds.start(one); });
     expect_refused(kClosed, {}, [&] { rounds.start_empty(); });
     expect_refused(kClosed, {}, [&] { rounds.ready(); });
-    expect_refused(kClosed, {}, [&] { rounds.wait(); });
+    expect_refused(kClosed, {}, [&] { rounds.wait().pass(); });
     expect_refused(kClosed, {}, [&] { rounds.leave(); });
     expect_refused(kClosed, {}, [&] { rounds.finish([](const Round<float>&) {}); });
   }

@@ -53,21 +53,21 @@ class Rank {
     for (int step = 0; step < 1'000'000; ++step) {
       if (step == 5 && world_.rank() == 0) failure.due = true;
       if (world_.rank() == kSlowRank) std::this_thread::sleep_for(1ms);
-      rounds_.exchange(one_);
-      long_rounds_.exchange(std::vector<float>(kLong, 1));
+      rounds_.exchange(one_).pass();
+      long_rounds_.exchange(std::vector<float>(kLong, 1)).pass();
       weights_.start();
       averaging_ = true;
       weights_.wait();
       averaging_ = false;
       if (step % 3 == 0) world_.barrier();
-      if (step % 7 == 6) PartialAllreduce<float>(world_, 1).exchange(one_);
+      if (step % 7 == 6) PartialAllreduce<float>(world_, 1).exchange(one_).pass();
     }
   }
 
   /// And so does every call from then on, at once.
   void expect_all_calls_refused(const std::vector<std::string>& words) {
     const auto code = ErrorCode::machine_lost;
-    expect_refused(code, words, [&] { rounds_.exchange(one_); });
+    expect_refused(code, words, [&] { rounds_.exchange(one_).pass(); });
     expect_refused(code, words, [&] { rounds_.start(one_); });
     expect_refused(code, words, [&] { rounds_.finish([](const Round<float>&) {}); });
     if (!averaging_) expect_refused(code, words, [&] { weights_.average(); });

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "board/kernel.h"
+#include "kernel/kernel.h"
 #include "round/groups.h"
 #include "support/group_merge.h"
 #include "syncopate/group_average.h"

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "collective/group_audit.h"
-#include "collective/group_exchange.h"
+#include "group/exchange.h"
+#include "group/options.h"
 #include "support/common.h"
 #include "support/crew.h"
 

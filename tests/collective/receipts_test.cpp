@@ -68,6 +68,8 @@ TEST(Receipts, NameTheRankThatCameLast) {
     PartialAllreduce<float> rounds(world, 1, {.trigger = all(), .scale = Scale::none});
     if (world.rank() == 1) {
       order.await(2);
+      // Machines tell who came last by a clock that is as exact as their messages are quick.
+      if (on_several_boards(crew_of_this_program())) std::this_thread::sleep_for(100ms);
       EXPECT_EQ(rounds.exchange(kOne).front().receipt().waited_for, -1);
       return;
     }
@@ -106,7 +108,7 @@ TEST(Receipts, ReportDroppedDeposits) {
     EXPECT_EQ(rounds.dropped(), 1U);
     order.next();
     order.await(3);
-    rounds.wait();
+    rounds.wait().pass();
   });
 }
 
@@ -130,7 +132,7 @@ TEST(Receipts, ARoundOfEmptyArrivalsIsZero) {
     run(crew_of_this_program(), 2, [&](World& world) {
       PartialAllreduce<float> rounds(world, 3, {.trigger = all(), .scale = scale});
       const std::vector<float> nines(3, 9.0F);
-      rounds.exchange(nines);  // So that the memory is not zero by chance.
+      rounds.exchange(nines).pass();  // So that the memory is not zero by chance.
       for (int i = 0; i < 12; ++i) {
         rounds.start_empty();
         const Rounds<float> done = rounds.wait();

@@ -78,14 +78,16 @@ TEST(ArrivalIsADeposit, AChronicallySlowRankTakesPartWithoutLivingThroughMissedR
     std::size_t seen = 0;
     for (std::size_t turn = 1; turn <= kTurns; ++turn) {
       if (world.rank() == 0) {
-        for (int i = 0; i < 8; ++i) fast.exchange(one);
+        for (int i = 0; i < 8; ++i) fast.exchange(one).pass();
       }
       const Rounds<float> rounds = both.exchange(one);
       EXPECT_EQ(rounds.size(), 1U);
       EXPECT_EQ(rounds.front().sum()[0], 2.0F);
       if (world.rank() == 0) continue;
       do {
-        seen += fast.wait().size();
+        const Rounds<float> next = fast.wait();
+        seen += next.size();
+        next.pass();
       } while (seen < 8 * turn && on_their_way());
       EXPECT_TRUE(seen == 8 * turn || on_their_way()) << seen << " rounds, " << turn << " turns";
     }

@@ -1,5 +1,6 @@
 // What the explorers of partial allreduces and of group averages share: random schedules that are
-// all in their seed, a tally of what was played, and the replay of one schedule by its name.
+// all in their seed, a tally of what was played, and the replay of one schedule by its name. Beside
+// fixed seeds each run plays fresh ones, and those that failed once.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 #include "explorer/last_words.h"
 #include "explorer/random.h"
 #include "explorer/schedulers.h"
+#include "explorer/seeds.h"
 
 namespace syncopate::testing {
 
@@ -63,16 +65,25 @@ class Exploration : public ::testing::Test {
     return ++failures_ < kMostFailures;
   }
 
+  /// So many: most with the seeds 1, 2, 3 …, the others with seeds that no run has had before.
   void play_seeds(std::uint64_t schedules) {
     if (const char* count = std::getenv("SYNCOPATE_SCHEDULES"); count != nullptr) {
       schedules = std::strtoull(count, nullptr, 10);
     }
-    Plan plan;
-    LastWords last_words("SYNCOPATE_SEED=");
-    for (std::uint64_t seed = 1; seed <= schedules; ++seed) {
-      last_words.set(seed);
-      const std::string& failure = play_random(play_, seed, plan, false);
-      if (!note(failure, plan, [&] { return std::to_string(seed); })) return;
+    const std::uint64_t fresh = fresh_share(schedules);
+    if (!play_seeds(1, schedules - fresh, false)) return;
+    play_seeds(first_fresh_seed(), fresh, true);
+  }
+
+  /// What failed once must not fail again: by `play_named`, as in replay().
+  template <typename PlayNamed>
+  void play_kept(const std::string& explorer, const PlayNamed& play_named) {
+    for (const std::string& name : kept_seeds(explorer)) {
+      Plan plan;
+      std::optional<std::string> failure = play_named(play_, plan, name.c_str());
+      if (!failure)
+        failure = play_random(play_, std::strtoull(name.c_str(), nullptr, 10), plan, false);
+      if (!note(*failure, plan, [&] { return name; })) return;
     }
   }
 
@@ -81,6 +92,22 @@ class Exploration : public ::testing::Test {
  private:
   /// After so many failures of one kind more would only fill the screen.
   static constexpr int kMostFailures = 5;
+
+  /// Returns whether to go on.
+  bool play_seeds(std::uint64_t first, std::uint64_t count, bool fresh) {
+    Plan plan;
+    LastWords last_words("SYNCOPATE_SEED=");
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+      last_words.set(seed);
+      const std::string& failure = play_random(play_, seed, plan, false);
+      if (fresh && !failure.empty()) {
+        keep_seed(::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name(),
+                  std::to_string(seed));
+      }
+      if (!note(failure, plan, [&] { return std::to_string(seed); })) return false;
+    }
+    return true;
+  }
 
   std::uint64_t schedules_ = 0;
   std::uint64_t steps_ = 0;

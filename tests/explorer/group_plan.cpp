@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "collective/group_exchange.h"
+#include "group/exchange.h"
+#include "group/options.h"
 
 namespace syncopate::testing {
 namespace {

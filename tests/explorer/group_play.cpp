@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "board/kernel.h"
+#include "kernel/kernel.h"
 
 namespace syncopate::testing {
 namespace {

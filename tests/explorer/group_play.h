@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "collective/group_exchange.h"
 #include "explorer/group_plan.h"
+#include "group/exchange.h"
 #include "round/groups.h"
 #include "support/group_merge.h"
 #include "support/stage.h"

@@ -7,6 +7,7 @@
 
 #include "explorer/group_machines_play.h"
 #include "explorer/machines_play.h"
+#include "explorer/seeds.h"
 
 namespace syncopate::testing {
 namespace {
@@ -24,15 +25,34 @@ struct Size {
 };
 
 template <typename Plan, typename Play>
+std::string failure_of(std::uint64_t seed, const Size& size) {
+  const Plan plan = Plan::random(seed, size.machines, size.ranks_each);
+  Play play(plan, seed);
+  const std::string failure = play.run();
+  if (failure.empty()) return failure;
+  return failure + "\nSYNCOPATE_SEED=" + std::to_string(seed) + "\n" + plan.text();
+}
+
+/// The seeds that failed once in this test, the fixed ones, and fresh ones.
+template <typename Plan, typename Play>
 void explore(const Size& size) {
-  const char* chosen = std::getenv("SYNCOPATE_SEED");
-  const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-  const std::uint64_t plays = chosen != nullptr ? 1 : size.plays / kThrift;
-  for (std::uint64_t seed = first; seed < first + plays; ++seed) {
-    const Plan plan = Plan::random(seed, size.machines, size.ranks_each);
-    Play play(plan, seed);
-    const std::string failure = play.run();
-    ASSERT_EQ(failure, "") << "seed " << seed << ": " << plan.text();
+  const auto play = failure_of<Plan, Play>;
+  if (const char* chosen = std::getenv("SYNCOPATE_SEED"); chosen != nullptr) {
+    ASSERT_EQ(play(std::strtoull(chosen, nullptr, 10), size), "");
+    return;
+  }
+  const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  for (const std::string& kept : kept_seeds(test)) {
+    ASSERT_EQ(play(std::strtoull(kept.c_str(), nullptr, 10), size), "");
+  }
+  const std::uint64_t plays = size.plays / kThrift;
+  const std::uint64_t fresh = fresh_share(plays);
+  for (std::uint64_t seed = 1; seed <= plays - fresh; ++seed) ASSERT_EQ(play(seed, size), "");
+  const std::uint64_t first = first_fresh_seed();
+  for (std::uint64_t seed = first; seed < first + fresh; ++seed) {
+    const std::string failure = play(seed, size);
+    if (!failure.empty()) keep_seed(test, std::to_string(seed));
+    ASSERT_EQ(failure, "");
   }
 }
 

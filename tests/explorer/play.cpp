@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "board/partial_board.h"
+#include "partial/exchange.h"
 #include "round/trigger.h"
 #include "syncopate/error.h"
 
@@ -11,9 +11,9 @@ namespace syncopate::testing {
 namespace {
 
 using board::AttemptWord;
-using board::PartialBoard;
-using board::Standing;
 using detail::PartialExchange;
+using partial::Board;
+using partial::Standing;
 
 /// Longer than anything that a plan lets happen: whoever reaches it waited for nothing.
 const Duration kTimeout = std::chrono::hours(1);
@@ -37,16 +37,16 @@ const std::string& Play::run(const Plan& plan, Machine::Scheduler& scheduler, bo
   entered_.fill(kNowhere);
   stage_.set(plan.ranks);
   Machine& machine = stage_.machine();
-  const board::PartialShape shape =
-      PartialExchange::shape(plan.elements, plan.type, plan.ranks, plan.options);
+  const auto shape = partial::Shape::of(plan.elements, plan.type, plan.ranks, plan.options);
   exchanges_ = stage_.make<PartialExchange>(shape.bytes(), [&](int rank, std::byte* memory) {
     board::Roster& roster = stage_.roster(rank);
     board::Host& host = stage_.host(rank);
-    if (rank == 0) PartialBoard(memory, shape, roster, host).begin_after(plan.begin_after);
-    return std::make_unique<PartialExchange>(roster, host, timeouts_[rank], memory, plan.elements,
-                                             plan.type, plan.options);
+    if (rank == 0) Board(memory, shape, roster, host).begin_after(plan.begin_after);
+    return std::make_unique<PartialExchange>(roster, host, timeouts_[rank], memory, shape,
+                                             plan.options);
   });
   delivered_.fill(plan.begin_after);
+  failed_.fill(0);
   attempt_ = AttemptWord{.round = plan.begin_after}.pack();
   started_ = published_ = plan.begin_after;
   waiting_ = waited_ = 0;
@@ -65,8 +65,8 @@ void Play::look(int rank, Step at) {
                 static_cast<unsigned long long>(stage_.machine().steps()),
                 static_cast<double>(stage_.machine().now()) / 1e6, rank, to_string(at));
   }
-  PartialBoard& board = exchanges_[0]->board();
-  const AttemptWord attempt = board.attempt();
+  Board& board = exchanges_[0]->board();
+  const AttemptWord attempt = board.running.attempt();
   if (attempt.pack() != attempt_) {
     ++attempts_;
     attempt_ = attempt.pack();
@@ -79,7 +79,7 @@ void Play::look(int rank, Step at) {
                   static_cast<unsigned long long>(attempt.round), attempt.buffer);
     }
   }
-  if (const std::uint64_t published = board.published(); published != published_) {
+  if (const std::uint64_t published = board.results.published(); published != published_) {
     note_published(published);
   }
 }
@@ -95,28 +95,28 @@ void Play::idle() {
   }
   // The rank that has settled most knows best what has not been taken yet.
   const int leader = delivered_[1] > delivered_[0] ? 1 : 0;
-  PartialBoard& board = exchanges_[leader]->board();
-  for (int rank = 0; board.shape().settles() && rank < plan_->ranks; ++rank) {
-    if (exchanges_[rank]->firm() && exchanges_[rank]->board().met(delivered_[rank] + 1)) {
+  Board& board = exchanges_[leader]->board();
+  for (int rank = 0; board.shape.pairs() && rank < plan_->ranks; ++rank) {
+    if (exchanges_[rank]->pair()->could_settle(delivered_[rank] + 1)) {
       return ledger_.fail("everybody sleeps, and rank " + std::to_string(rank) + " could settle");
     }
   }
   const std::uint64_t round =
-      board.shape().settles() ? std::max(published_, delivered_[leader]) + 1 : published_ + 1;
+      board.shape.pairs() ? std::max(published_, delivered_[leader]) + 1 : published_ + 1;
   round::Attendance here;
   bool somebody_waits = false;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
-    const bool counts = board.counts(rank);
-    here.here += board.has_deposit(rank) ? 1 : 0;
+    const bool counts = board.participants.counts(rank);
+    here.here += board.participants.has_deposit(rank) ? 1 : 0;
     here.counting += counts ? 1 : 0;
-    here.counting_here += counts && board.has_deposit(rank) ? 1 : 0;
+    here.counting_here += counts && board.participants.has_deposit(rank) ? 1 : 0;
     somebody_waits |= counts && (waiting_ & bit(rank)) != 0;
-    if (board.holds_up(rank, round)) return;
+    if (board.participants.holds_up(rank, round)) return;
   }
   if (plan_->options.trigger.kind == Trigger::Kind::majority) {
     const int drawn = round::draw(plan_->options.trigger.seed, round, plan_->ranks,
-                                  [&](int rank) { return board.counts(rank); });
-    here.drawn_here = drawn >= 0 && board.has_deposit(drawn);
+                                  [&](int rank) { return board.participants.counts(rank); });
+    here.drawn_here = drawn >= 0 && board.participants.has_deposit(drawn);
   }
   // A rank that only follows the others leaves it to them to start rounds, until it is the last.
   if (here.counting == 0 || (somebody_waits && round::holds(plan_->options.trigger, here))) {
@@ -127,20 +127,21 @@ void Play::idle() {
 void Play::check_start(std::uint64_t round, bool last) {
   const std::string where = " when round " + std::to_string(round) + " was started";
   if (round != started_ + 1 || published_ + 1 != round) ledger_.fail("out of order" + where);
-  PartialBoard& board = exchanges_[0]->board();
+  Board& board = exchanges_[0]->board();
   round::Attendance here;
   bool somebody_waits = false;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
-    const bool counts = board.counts(rank);
-    here.here += board.has_deposit(rank) ? 1 : 0;
+    const bool counts = board.participants.counts(rank);
+    here.here += board.participants.has_deposit(rank) ? 1 : 0;
     here.counting += counts ? 1 : 0;
-    here.counting_here += counts && board.has_deposit(rank) ? 1 : 0;
+    here.counting_here += counts && board.participants.has_deposit(rank) ? 1 : 0;
     // For this very round: who has yet to wake up from the one before may not want another. Of a
     // death that nobody has noticed yet, nobody can know.
     somebody_waits |= (waited_ & bit(rank)) != 0 && delivered_[rank] + 1 == round &&
                       stage_.roster(0).expected(rank);
-    if (!stage_.machine().alive(rank) || board.standing(rank) == Standing::left) continue;
-    if (board.seen(rank) + plan_->options.window < round) {
+    if (!stage_.machine().alive(rank) || board.participants.standing(rank) == Standing::left)
+      continue;
+    if (board.participants.seen(rank) + plan_->options.window < round) {
       ledger_.fail("rank " + std::to_string(rank) + " was more than the window behind" + where);
     }
   }
@@ -154,7 +155,7 @@ void Play::check_start(std::uint64_t round, bool last) {
     // The draw may have been made when more ranks counted.
     const int drawn =
         round::draw(plan_->options.trigger.seed, round, plan_->ranks, [](int) { return true; });
-    here.drawn_here = here.counting < plan_->ranks || board.has_deposit(drawn);
+    here.drawn_here = here.counting < plan_->ranks || board.participants.has_deposit(drawn);
   }
   if (!round::holds(plan_->options.trigger, here)) ledger_.fail("the trigger did not hold" + where);
 }
@@ -166,18 +167,18 @@ void Play::note_published(std::uint64_t round) {
 }
 
 void Play::note_result(int rank, std::uint64_t round) {
-  const PartialBoard& board = exchanges_[rank]->board();
-  const int buffer = board.buffer_of(round);
+  const Board& board = exchanges_[rank]->board();
+  const int buffer = board.results.buffer_of(round);
   if (buffer < 0) return ledger_.fail("no result of round " + std::to_string(round));
-  const board::Reduction& results = board.results();
+  const board::Reduction& results = board.results.buffers();
   ledger_.published(round, results.values(buffer), results.header(buffer),
                     results.contributors(buffer)[0], results.reporters(buffer)[0]);
 }
 
 bool Play::settled(std::uint64_t round) const {
-  if (!exchanges_[0]->board().shape().settles()) return false;
-  return ledger_.knows(round) || exchanges_[0]->board().settled(round) ||
-         exchanges_[1]->board().settled(round);
+  if (!exchanges_[0]->board().shape.pairs()) return false;
+  return ledger_.knows(round) || exchanges_[0]->board().settled.through == round ||
+         exchanges_[1]->board().settled.through == round;
 }
 
 void Play::act(int rank) {
@@ -209,7 +210,7 @@ void Play::put(int rank, const Action& action) {
   if (waits) begin_waiting(rank);  // Said before the deposit.
   if (action.kind == Action::Kind::empty) return exchange.deposit_nothing(then);
   const int id = ledger_.begin_deposit(rank, delivered_[rank], action.weight);
-  const std::uint64_t dropped = exchange.dropped();
+  const std::uint64_t dropped = exchange.board().deposits.dropped();
   const std::size_t middle = plan_->elements / 2;
   if (action.copied) {
     double values[8];
@@ -222,7 +223,7 @@ void Play::put(int rank, const Action& action) {
     ledger_.fill(id, slot, middle, plan_->elements);
     exchange.deposit_slot(action.weight, then);
   }
-  ledger_.end_deposit(id, exchange.dropped() > dropped);
+  ledger_.end_deposit(id, exchange.board().deposits.dropped() > dropped);
 }
 
 void Play::take(int rank) {
@@ -241,18 +242,33 @@ void Play::take(int rank) {
   }
   waiting_ &= ~bit(rank);
   for (std::uint64_t i = 0; i < rounds; ++i) {
-    const std::uint64_t round = ++delivered_[rank];
+    const std::uint64_t round = delivered_[rank] + 1;
+    if (exchange.board().settled.through == round && !ledger_.knows(round))
+      note_result(rank, round);
+    // Sometimes a step fails: the rank gets the round, and those after it, once more.
+    if (fails_at(rank, round)) return;
+    delivered_[rank] = round;
     const void* values = exchange.values(round);
-    if (exchange.board().settled(round) && !ledger_.knows(round)) note_result(rank, round);
     ledger_.read(rank, round, values, exchange.receipt(round));
     if (exchange.receipt(round).waited.count() > stage_.machine().now() - entered) {
       ledger_.fail("rank " + std::to_string(rank) + " is said to have waited longer than it did");
     }
     stage_.machine().pause();  // Who still wrote to the result would write now.
     ledger_.read_again(rank, round, values);
-    // Sometimes a rank lets go of each round, and sometimes only with its next call.
-    if ((round + rank) % 3 != 0) exchange.release_through(round);
+    // Sometimes a rank lets go of each round at once, and sometimes only with its next call.
+    if ((round + rank) % 3 != 0) {
+      exchange.pass(round);
+    } else {
+      exchange.read(round);
+    }
   }
+}
+
+bool Play::fails_at(int rank, std::uint64_t round) {
+  if ((round * 5 + static_cast<std::uint64_t>(rank) * 3) % 7 != 0) return false;
+  if (failed_[rank] == round) return false;
+  failed_[rank] = round;
+  return true;
 }
 
 void Play::close(Machine::Outcome outcome) {
@@ -261,14 +277,14 @@ void Play::close(Machine::Outcome outcome) {
   if (outcome == Machine::Outcome::endless) ledger_.fail("liveness: the schedule does not end");
   Ranks survivors = 0;
   Ranks left_over = 0;
-  const PartialBoard& board = exchanges_[0]->board();
-  if (const std::uint64_t published = board.published(); published != published_) {
+  const Board& board = exchanges_[0]->board();
+  if (const std::uint64_t published = board.results.published(); published != published_) {
     note_published(published);
   }
   for (int rank = 0; rank < plan_->ranks; ++rank) {
     if (machine.ended(rank)) survivors |= bit(rank);
     // What a round has taken that nobody is left to finish lies there, too.
-    if (board.has_deposit(rank) || started_ > published_) left_over |= bit(rank);
+    if (board.participants.has_deposit(rank) || started_ > published_) left_over |= bit(rank);
     if (!machine.error(rank)) continue;
     try {
       std::rethrow_exception(machine.error(rank));

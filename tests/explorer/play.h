@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "collective/partial_exchange.h"
 #include "explorer/ledger.h"
 #include "explorer/plan.h"
+#include "partial/exchange.h"
 #include "support/stage.h"
 
 namespace syncopate::testing {
@@ -36,6 +36,8 @@ class Play final : private Machine::Observer {
   void act(int rank);
   void put(int rank, const Action& action);
   void take(int rank);
+  /// Whether the step of `rank` with this round fails, which it does once.
+  bool fails_at(int rank, std::uint64_t round);
   void begin_waiting(int rank) {
     waiting_ |= bit(rank);
     waited_ |= bit(rank);
@@ -48,6 +50,7 @@ class Play final : private Machine::Observer {
   bool trace_ = false;
   std::vector<std::unique_ptr<detail::PartialExchange>> exchanges_;
   std::array<std::uint64_t, Machine::kMostRanks> delivered_{};
+  std::array<std::uint64_t, Machine::kMostRanks> failed_{};  ///< The last round it failed with.
   std::array<Duration, Machine::kMostRanks> timeouts_{};
   std::array<Time, Machine::kMostRanks>
       entered_{};      ///< When it began to wait; kNowhere: it does not.

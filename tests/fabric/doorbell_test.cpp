@@ -12,8 +12,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "fabric/packet.h"
@@ -47,9 +49,12 @@ class Counter {
   int count_ = 0;
 };
 
+const in_addr_t kLoopback = htonl(INADDR_LOOPBACK);
+const std::vector<in_addr_t> kHere{kLoopback};
+
 /// What was sent before has come by the time that one more has rung: one socket, one host.
 void expect_rung(int times, Doorbell& here, Counter& counter) {
-  Doorbell other(2, 1, [] {});
+  Doorbell other(2, 1, kHere, [] {});
   other.learn(0, here.address());
   other.ring(0);
   ASSERT_TRUE(counter.reaches(times + 1));
@@ -58,8 +63,8 @@ void expect_rung(int times, Doorbell& here, Counter& counter) {
 
 TEST(Doorbell, RingsWhereItIsMeantTo) {
   Counter one, two;
-  Doorbell first(3, 0, [&] { one.add(); });
-  Doorbell second(3, 1, [&] { two.add(); });
+  Doorbell first(3, 0, kHere, [&] { one.add(); });
+  Doorbell second(3, 1, kHere, [&] { two.add(); });
   first.learn(1, second.address());
   second.learn(0, first.address());
   first.ring(1);
@@ -73,8 +78,8 @@ TEST(Doorbell, RingsWhereItIsMeantTo) {
 
 TEST(Doorbell, TellsOnceWhichWayLedHere) {
   Counter counter;
-  Doorbell here(2, 0, [&] { counter.add(); });
-  Doorbell there(2, 1, [] {});
+  Doorbell here(2, 0, kHere, [&] { counter.add(); });
+  Doorbell there(2, 1, kHere, [] {});
   there.learn(0, here.address());
   EXPECT_TRUE(here.take_proven_ways().empty());
   there.ring(0);
@@ -91,22 +96,18 @@ TEST(Doorbell, TellsOnceWhichWayLedHere) {
   expect_rung(2, here, counter);
 }
 
-/// An address begins with a secret, who it is that has the loopback, and a port.
-constexpr std::size_t kSecret = sizeof(std::uint64_t), kPort = sizeof(std::uint16_t);
+/// An address begins with a secret and who it is that has the loopback; then it has ways.
+constexpr std::size_t kSecret = sizeof(std::uint64_t);
 
 /// As from another host, which has several ways here. (All of them are this host's loopback.)
 TEST(Doorbell, TriesAllWaysUntilItKnowsOne) {
   Counter counter;
-  Doorbell here(2, 0, [&] { counter.add(); });
-  Doorbell there(2, 1, [] {});
-  const std::vector<std::byte>& real = here.address();
-  fabric::Packer address;
-  address.put_bytes(std::span(real).first(kSecret))
-      .put(std::uint64_t{0})  // Another host.
-      .put_bytes(std::span(real).subspan(2 * kSecret, kPort))
-      .put(htonl(INADDR_LOOPBACK))
-      .put(htonl(INADDR_LOOPBACK + 1));
-  there.learn(0, address.bytes());
+  const std::vector<in_addr_t> two{htonl(INADDR_LOOPBACK + 1), htonl(INADDR_LOOPBACK + 2)};
+  Doorbell here(2, 0, two, [&] { counter.add(); });
+  Doorbell there(2, 1, kHere, [] {});
+  std::vector<std::byte> address = here.address();
+  std::ranges::fill(std::span(address).subspan(kSecret, kSecret), std::byte{0});  // Another host.
+  there.learn(0, address);
   there.ring(0);
   ASSERT_TRUE(counter.reaches(2));
   const auto proven = here.take_proven_ways();
@@ -114,7 +115,51 @@ TEST(Doorbell, TriesAllWaysUntilItKnowsOne) {
   there.prefer(0, proven[0].second);
   there.ring(0);
   ASSERT_TRUE(counter.reaches(3));
-  expect_rung(3, here, counter);
+  there.ring(0);
+  ASSERT_TRUE(counter.reaches(4));
+  EXPECT_EQ(counter.count(), 4);
+}
+
+/// How many of this process's sockets for datagrams are bound to an address.
+int ears_at(in_addr_t address) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename().string());
+    sockaddr_in bound{};
+    socklen_t length = sizeof bound;
+    int type = 0;
+    socklen_t type_length = sizeof type;
+    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &length) != 0) continue;
+    if (bound.sin_family != AF_INET) continue;
+    getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &type_length);
+    count += type == SOCK_DGRAM && bound.sin_addr.s_addr == address ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(Doorbell, ListensAtTheLoopbackOnlyIfAllAreOnThisHost) {
+  const auto own = fabric::addresses_of_host();
+  fabric::Place place{.machine_of = {0, 1}, .addresses = {"here", "here"}, .networks = {own, own}};
+  EXPECT_EQ(fabric::doorbell_addresses(place), kHere);
+  const Doorbell bell(2, 0, fabric::doorbell_addresses(place), [] {});
+  EXPECT_EQ(ears_at(kLoopback), 1);
+  EXPECT_EQ(ears_at(htonl(INADDR_ANY)), 0);
+}
+
+TEST(Doorbell, ListensWhereOtherHostsCanReachItAndNowhereElse) {
+  const auto own = fabric::addresses_of_host();
+  if (own.empty()) GTEST_SKIP() << "this host has no address but the loopback";
+  // A neighbour of the first address. (Nothing is sent to it.)
+  const std::uint32_t neighbour = htonl(ntohl(own.front()) ^ 1);
+  fabric::Place place{
+      .machine_of = {0, 1}, .addresses = {"here", "there"}, .networks = {own, {neighbour}}};
+  const auto addresses = fabric::doorbell_addresses(place);
+  ASSERT_EQ(addresses.size(), 1U);
+  EXPECT_NE(std::ranges::find(own, addresses.front()), own.end());
+  const Doorbell bell(2, 0, addresses, [] {});
+  EXPECT_EQ(ears_at(addresses.front()), 1);
+  EXPECT_EQ(ears_at(htonl(INADDR_ANY)), 0);
+  EXPECT_EQ(ears_at(kLoopback), 0);
 }
 
 /// The address of a bell in another process, which may have a network of its own, as another host
@@ -127,7 +172,7 @@ std::vector<std::byte> address_elsewhere(bool other_network) {
     if (other_network && unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
       _exit(0);
     }
-    const std::vector<std::byte> address = Doorbell(2, 0, [] {}).address();
+    const std::vector<std::byte> address = Doorbell(2, 0, kHere, [] {}).address();
     _exit(write(ends[1], address.data(), address.size()) < 0 ? 1 : 0);
   }
   close(ends[1]);
@@ -145,13 +190,12 @@ TEST(Doorbell, LooksForAnotherHostsBellsElsewhere) {
   ASSERT_FALSE(near.empty());
   if (far.empty()) GTEST_SKIP() << "no network namespaces here";
   Counter counter;
-  Doorbell here(2, 0, [&] { counter.add(); });
-  Doorbell there(2, 1, [] {});
+  Doorbell here(2, 0, kHere, [&] { counter.add(); });
+  Doorbell there(2, 1, kHere, [] {});
   // As if this one's were on the host of the other: on the loopback, or nowhere.
   const auto ring_at_host_of = [&](std::span<const std::byte> other) {
     std::vector<std::byte> address = here.address();
     std::ranges::copy(other.subspan(kSecret, kSecret), address.begin() + kSecret);
-    address.resize(2 * kSecret + kPort);
     there.learn(0, address);
     there.ring(0);
   };
@@ -161,10 +205,35 @@ TEST(Doorbell, LooksForAnotherHostsBellsElsewhere) {
   ASSERT_TRUE(counter.reaches(2));
 }
 
+TEST(Doorbell, NoAddressIsRefused) {
+  Doorbell bell(2, 0, kHere, [] {});
+  const std::vector<std::byte> good = Doorbell(2, 1, kHere, [] {}).address();
+  for (std::size_t size = 1; size < good.size(); ++size) {
+    if (size == 2 * kSecret) continue;  // One without any way.
+    EXPECT_THROW(bell.learn(1, std::span(good).first(size)), BadMessage) << size;
+  }
+  std::vector<std::byte> many = good;
+  many.resize(2 * kSecret + 6 * (Doorbell::kMostWays + 1));
+  EXPECT_THROW(bell.learn(1, many), BadMessage);
+}
+
+TEST(Doorbell, HeedsNothingButWholeRingsOfItsMachines) {
+  using Ring = Doorbell::Ring;
+  constexpr std::uint64_t kKnown = 0x1234567890abcdef;
+  const auto who = [&](const Ring& ring, std::size_t bytes = sizeof(Ring)) {
+    return Doorbell::who_rings(std::as_bytes(std::span(&ring, 1)).first(bytes), kKnown, 3);
+  };
+  EXPECT_EQ(who({.secret = kKnown, .from = 2}), 2);
+  EXPECT_EQ(who({.secret = kKnown, .from = 3}), -1);
+  EXPECT_EQ(who({.secret = kKnown, .from = -1}), -1);
+  EXPECT_EQ(who({.secret = kKnown ^ 1, .from = 2}), -1);
+  EXPECT_EQ(who({.secret = kKnown, .from = 2}, sizeof(Ring) - 1), -1);
+}
+
 TEST(Doorbell, IsDeafToWhoDoesNotKnowIt) {
   Counter counter;
-  Doorbell here(2, 0, [&] { counter.add(); });
-  Doorbell stranger(2, 1, [] {});
+  Doorbell here(2, 0, kHere, [&] { counter.add(); });
+  Doorbell stranger(2, 1, kHere, [] {});
   std::vector<std::byte> address = here.address();
   address[0] ^= std::byte{1};  // Its secret.
   stranger.learn(0, address);
@@ -174,10 +243,11 @@ TEST(Doorbell, IsDeafToWhoDoesNotKnowIt) {
 
 TEST(Doorbell, IsSilentWhereThereIsNone) {
   ASSERT_EQ(setenv(fabric::kDoorbellVariable, "off", 1), 0);
-  Doorbell off(2, 0, [] { FAIL() << "nobody can ring"; });
+  Doorbell off(2, 0, fabric::doorbell_addresses({.addresses = {"a", "b"}}),
+               [] { FAIL() << "nobody can ring"; });
   ASSERT_EQ(unsetenv(fabric::kDoorbellVariable), 0);
   EXPECT_TRUE(off.address().empty());
-  Doorbell other(2, 1, [] {});
+  Doorbell other(2, 1, kHere, [] {});
   other.learn(0, off.address());
   other.ring(0);
   off.learn(1, other.address());

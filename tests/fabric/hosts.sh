@@ -2,7 +2,8 @@
 # Runs a command on three hosts that are network namespaces on one bridge: hosts.sh openmpi|mpich
 # RANKS COMMAND…, with so many ranks on each. DELAY (microseconds) and RATE (Mbit/s) are those of each
 # host's link, either way; from host to host there are two. The link of host CUT, if set, goes down
-# when the command has made the file SYNCOPATE_TEST_CUE. TOOLS is where slow_link, round_trip and
+# when the command has made the file SYNCOPATE_TEST_CUE, and up again after CUT_FOR seconds, if set, when
+# the file SYNCOPATE_TEST_HEALED is made. TOOLS is where slow_link, round_trip and
 # late_disconnect are, beside the command if not set. Says how many rings of agents' bells came to each
 # host. Needs root and iproute2; ends with code 77 where these are missing.
 kind=$1 ranks=$2
@@ -120,7 +121,11 @@ case $kind in
 esac
 if [ -n "$CUT" ]; then
   (until [ -e "$SYNCOPATE_TEST_CUE" ]; do sleep 0.1; done
-   ip -n "$name-hub" link set "to-$CUT" down) &
+   ip -n "$name-hub" link set "to-$CUT" down
+   [ -n "$CUT_FOR" ] || exit
+   sleep "$CUT_FOR"
+   ip -n "$name-hub" link set "to-$CUT" up
+   : > "$SYNCOPATE_TEST_HEALED") &
   cutter=$!
 fi
 # Not exec: what was made here is to be undone.

@@ -4,12 +4,15 @@
 //   world    makes a world, and says what the ranks' numbers from 1 add up to
 //   exit     the same, and exits with a world that nothing but the exit ends
 //   parent   the same, after a child had the world too and exited
+//   skew     the same, where rank 1 is of another build
+//   early    the same, where rank 1 is killed before MPI is up
 //   yields   says whether Open MPI yields while there is an agent, and after it
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -91,7 +94,10 @@ int probe(const std::string& what) {
     std::puts("alone");
     return EXIT_SUCCESS;
   }
-  const auto link = syncopate::fabric::connect(*launcher);
+  if (what == "early" && launcher->rank == 1) std::raise(SIGKILL);
+  const bool skewed = what == "skew" && launcher->rank == 1;
+  const auto link = syncopate::fabric::connect(
+      *launcher, skewed ? "0.0.9 (protocol 4)" : syncopate::fabric::own_build());
   if (what == "fork") have_a_child();
   const auto fabric = link->fabric();
   const syncopate::fabric::Place& place = link->place();

@@ -2,10 +2,13 @@
 // striking.h. A rank to which what it should happens says so and ends with code 0. strikes.sh
 // starts it and counts.
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +28,9 @@
 #include "syncopate/syncopate.h"
 
 namespace syncopate::testing {
+
+bool no_descriptor_is_left = false;
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -201,13 +207,14 @@ void rank_stays_stopped(const Stage& stage) {
   PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
   stage.world.barrier();
   if (stage.rank() == kVictim) stage.strike(SIGSTOP);
-  expect_error(ErrorCode::timeout, {"rank 4", "stopped"}, 20s, [&] { rounds.exchange(kOne); });
+  expect_error(ErrorCode::timeout, {"rank 4", "stopped"}, 20s,
+               [&] { rounds.exchange(kOne).pass(); });
 }
 
 /// The machine of an agent that was killed is lost, and everybody hears of it.
 void agent_killed(const Stage& stage) {
   PartialAllreduce<float> rounds(stage.world, kElements, options(first()));
-  for (int step = 0; step < 3; ++step) rounds.exchange(kOne);
+  for (int step = 0; step < 3; ++step) rounds.exchange(kOne).pass();
   stage.world.barrier();
   if (stage.rank() == kAgent) stage.strike(SIGKILL);
   const bool same_machine = stage.rank() == kVictim;
@@ -216,7 +223,7 @@ void agent_killed(const Stage& stage) {
                    : std::vector<std::string>{"machine", "#3", "ranks 3 and 4"};
   expect_error(ErrorCode::machine_lost, words, same_machine ? 2s : 8s, [&] {
     for (;;) {
-      rounds.exchange(kOne);
+      rounds.exchange(kOne).pass();
       std::this_thread::sleep_for(10ms);
     }
   });
@@ -249,7 +256,7 @@ void stop_for_too_long(const Stage& stage, PartialAllreduce<float>& rounds,
   if (stage.rank() == kAgent) {
     stage.strike(SIGSTOP);
     try {
-      rounds.exchange(kOne);
+      rounds.exchange(kOne).pass();
     } catch (const Error&) {
       return;
     }
@@ -257,10 +264,10 @@ void stop_for_too_long(const Stage& stage, PartialAllreduce<float>& rounds,
   }
   const bool same_machine = stage.rank() == kVictim;
   if (same_machine) {
-    expect_error(ErrorCode::timeout, {}, 8s, [&] { rounds.exchange(kOne); });
+    expect_error(ErrorCode::timeout, {}, 8s, [&] { rounds.exchange(kOne).pass(); });
   } else {
     expect_error(ErrorCode::machine_lost, {"machine", "#3", "ranks 3 and 4"}, 8s,
-                 [&] { rounds.exchange(kOne); });
+                 [&] { rounds.exchange(kOne).pass(); });
   }
   stage.meet(4);
   wait();
@@ -272,7 +279,7 @@ void agent_stopped(const Stage& stage) {
   PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
   stop_for_too_long(stage, rounds, [] {});
   if (stage.rank() != kVictim) return;
-  expect_error(ErrorCode::machine_lost, {"ranks 3 and 4"}, 8s, [&] { rounds.wait(); });
+  expect_error(ErrorCode::machine_lost, {"ranks 3 and 4"}, 8s, [&] { rounds.wait().pass(); });
 }
 
 /// The other rank ends before it can hear anything.
@@ -299,13 +306,13 @@ void deposit_missed(const Stage& stage) {
   std::vector<float> value(1);
   stage.world.broadcast(std::span<float>(value), 0);
   PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
-  rounds.exchange(kOne);
+  rounds.exchange(kOne).pass();
   if (stage.rank() == kVictim) {
     while (stage.notes.through < 4) std::this_thread::sleep_for(10ms);
     rounds.start(kOne);
   } else {
     rounds.start(kOne);
-    expect_error(ErrorCode::timeout, {"rank 4"}, 10s, [&] { rounds.wait(); });
+    expect_error(ErrorCode::timeout, {"rank 4"}, 10s, [&] { rounds.wait().pass(); });
     stage.meet(4);
   }
   require(rounds.wait().front().sum()[0] == 5, "the round is complete in the end");
@@ -316,15 +323,84 @@ void deposit_missed(const Stage& stage) {
 void host_cut_off(const Stage& stage) {
   constexpr int kCutOff = 1;
   PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
-  for (int step = 0; step < 20; ++step) rounds.exchange(kOne);
+  for (int step = 0; step < 20; ++step) rounds.exchange(kOne).pass();
   if (stage.rank() == 0) std::ofstream(std::getenv("SYNCOPATE_TEST_CUE")) << "now";
   const bool there = stage.rank() == kCutOff;
   expect_error(ErrorCode::machine_lost,
                {there ? "machine " : "machine two (rank 1) has not answered"}, 20s, [&] {
-                 for (;;) rounds.exchange(kOne);
+                 for (;;) rounds.exchange(kOne).pass();
                });
   log(stage.rank(), there ? "told of another machine" : "told of machine two");
   throw std::runtime_error("the machine is lost");
+}
+
+bool link_is_back() { return std::ifstream(std::getenv("SYNCOPATE_TEST_HEALED")).good(); }
+
+/// The same for less time than ranks are patient (comes_back.sh): they wait, and lose nothing.
+void link_comes_back(const Stage& stage) {
+  constexpr int kFirst = 20, kLast = 20;
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
+  std::vector<float> mine = kOne;
+  std::uint64_t last_round = 0;
+  Duration longest{0};
+  // All ranks stop after the same round: the second element counts those that see the link back.
+  for (int step = 0, left = kLast; left > 0; ++step) {
+    if (stage.rank() == 0 && step == kFirst) {
+      std::ofstream(std::getenv("SYNCOPATE_TEST_CUE")) << "now";
+    }
+    mine[1] = link_is_back() ? 1 : 0;
+    const auto begin = Clock::now();
+    for (const auto& round : rounds.exchange(mine)) {
+      require(round.number() == ++last_round, "no round is skipped");
+      require(round.sum()[0] == 3 && round.sum().back() == 3, "every round has all ranks");
+      if (round.sum()[1] == 3) --left;
+    }
+    longest = std::max<Duration>(longest, Clock::now() - begin);
+  }
+  require(longest > 1s, "the link was cut");
+  stage.world.barrier();
+}
+
+/// The same for more time: both sides have lost a machine, and stay with that when it is back.
+void link_comes_back_late(const Stage& stage) {
+  PartialAllreduce<float> rounds(stage.world, kElements, options(all()));
+  for (int step = 0; step < 20; ++step) rounds.exchange(kOne).pass();
+  if (stage.rank() == 0) std::ofstream(std::getenv("SYNCOPATE_TEST_CUE")) << "now";
+  const auto lost = [&](Duration within, const std::function<void()>& act) {
+    expect_error(ErrorCode::machine_lost, {"machine ", " has not answered for"}, within, act);
+  };
+  lost(20s, [&] {
+    for (;;) rounds.exchange(kOne).pass();
+  });
+  while (!link_is_back()) std::this_thread::sleep_for(10ms);
+  for (int call = 0; call < 20; ++call) {
+    lost(1s, [&] { rounds.exchange(kOne).pass(); });
+    lost(1s, [&] { stage.world.barrier(); });
+    std::this_thread::sleep_for(50ms);  // What was on its way comes now.
+  }
+  log(stage.rank(), "content");
+  stage.meet(3);
+  throw std::runtime_error("the machine is lost");
+}
+
+/// Files may grow to 1 GiB: what fits works, and what does not is refused, to all ranks.
+void board_limited(const Stage& stage) {
+  constexpr std::size_t kTooMany = std::size_t{100} << 20;
+  PartialAllreduce<float> fits(stage.world, kElements, options(all()));
+  const bool alone = stage.rank() == 2;  // Its board is memory of its own, without any file.
+  try {
+    PartialAllreduce<float> does_not(stage.world, kTooMany, options(all()));
+    throw std::runtime_error("a board may outgrow the limit on file sizes");
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    require(alone || text.find("ulimit -f") != std::string::npos, "ulimit -f is in: " + text);
+  }
+  require(fits.exchange(kOne).front().sum()[0] == kRanks, "what fits works still");
+}
+
+void limit_file_sizes() {
+  const rlimit limit{.rlim_cur = rlim_t{1} << 30, .rlim_max = rlim_t{1} << 30};
+  require(setrlimit(RLIMIT_FSIZE, &limit) == 0, "there is a limit");
 }
 
 void mismatch(const Stage& stage) {
@@ -338,9 +414,7 @@ void mismatch(const Stage& stage) {
 int board_refused() {
   const int rank = mpirun_rank();
   if (rank == kAgent) {
-    const rlimit smaller_than_a_board{.rlim_cur = rlim_t{1} << 40, .rlim_max = rlim_t{1} << 40};
-    require(setrlimit(RLIMIT_FSIZE, &smaller_than_a_board) == 0, "there is a limit");
-    signal(SIGXFSZ, SIG_IGN);
+    no_descriptor_is_left = true;
   }
   try {
     // The other ranks of a machine whose first one waits have a world, and nobody to speak for it.
@@ -351,7 +425,7 @@ int board_refused() {
     const std::string text = error.what();
     const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
     // Rank 0, which speaks for rank 1, gives up and goes: rank 1 hears that, or finds it gone.
-    const bool content = rank == kAgent ? says("ulimit -f")
+    const bool content = rank == kAgent ? says("ulimit -n")
                          : rank == 1    ? says("waited in vain") || says("spoke for this machine")
                                         : says("did not come");
     if (content) log(rank, "content");
@@ -370,12 +444,23 @@ const std::map<std::string, std::function<void(const Stage&)>> kScenarios = {
     {"agent-stopped-for-a-while", agent_stopped_for_a_while},
     {"left-behind", left_behind},
     {"host-cut-off", host_cut_off},
+    {"link-comes-back", link_comes_back},
+    {"link-comes-back-late", link_comes_back_late},
+    {"board-limited", board_limited},
     {"barrier-missed", barrier_missed},
     {"deposit-missed", deposit_missed},
     {"mismatch", mismatch}};
 
 }  // namespace
 }  // namespace syncopate::testing
+
+/// In the place of the C library's, for the board.
+extern "C" int memfd_create(const char* name, unsigned int flags) noexcept {
+  if (!syncopate::testing::no_descriptor_is_left)
+    return int(syscall(SYS_memfd_create, name, flags));
+  errno = EMFILE;
+  return -1;
+}
 
 int main(int count, char** arguments) {
   using namespace syncopate::testing;
@@ -389,6 +474,7 @@ int main(int count, char** arguments) {
   const Common<Notes> notes;
   int rank = -1;
   try {
+    if (scenario == "board-limited") limit_file_sizes();
     syncopate::World world = syncopate::World::from_environment();
     rank = world.rank();
     notes->process[rank] = getpid();

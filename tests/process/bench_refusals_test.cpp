@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "process/launcher_script.h"
 #include "process/program.h"
+#include "train/temporary_folder.h"
 
 namespace syncopate::testing {
 namespace {
@@ -49,6 +52,27 @@ TEST(BenchRefusal, OfAVariableThatMakesNoSenseIsOneSentenceToo) {
   EXPECT_EQ(help.wait(), 0) << help.err();
 }
 
+TEST(BenchRefusal, OfARelativeFolderOfPeersIsOneSentenceToo) {
+  Program program({"env", "SYNCOPATE_PEERS=peers", SYNCOPATE_CLI_PATH, "bench", "allreduce",
+                   "--against", "openmpi"});
+  EXPECT_NE(program.wait(), 0);
+  EXPECT_EQ(program.out(), "");
+  EXPECT_TRUE(has(program.err(), "SYNCOPATE_PEERS is \"peers\"")) << program.err();
+}
+
+TEST(BenchPeers, NeedPyTorchAndNotAFolderOfThatNameInTheWorkingDirectory) {
+  const TemporaryFolder peers, here;
+  std::ofstream(peers.path() / "gloo_torch.py") << "";
+  std::filesystem::create_directory(here.path() / "torch");
+  std::ofstream(here.path() / "torch" / "__init__.py")
+      << "open('" << (here.path() / "ran").string() << "', 'w')\n";
+  Program program({"env", "-C", here.path().string(), "SYNCOPATE_PEERS=" + peers.path().string(),
+                   SYNCOPATE_CLI_PATH, "bench", "allreduce", "-n", "1", "--bytes", "8", "--repeat",
+                   "1", "--against", "gloo"});
+  program.wait();
+  EXPECT_FALSE(std::filesystem::exists(here.path() / "ran"));
+}
+
 TEST(BenchTimeout, IsOneSentenceOnWhatToDo) {
   Program program({SYNCOPATE_CLI_PATH, "bench", "allreduce", "-n", "2", "--against", "none",
                    "--bytes", "8", "--timeout", "0.001"});
@@ -75,6 +99,10 @@ INSTANTIATE_TEST_SUITE_P(
              {"activation", "--fabric", "smoke"},
              "--fabric must be openmpi, mpich or mpi, not 'smoke'"},
         Case{"PeerThatIsNoMpi", {"activation", "--against", "gloo"}, "not 'gloo'"},
+        Case{"SizesThatDoNotFit", {"allreduce", "--bytes", "17179869184G"}, "up to 16G"},
+        Case{"SizesThatAreTooLarge", {"allreduce", "--bytes", "8-17G"}, "up to 16G"},
+        Case{"TerminalEscape", {"allreduce", "--bytes", "\x1b[2J"}, R"('\x1b[2J' is neither)"},
+        Case{"TerminalEscapeInAName", {"\x1b[2J"}, R"(not '\x1b[2J')"},
         Case{"IdleAlone", {"idle", "-n", "1"}, "--ranks"},
         Case{"IdleForNoTime", {"idle", "--seconds", "0"}, "--seconds"},
         Case{"IdleOverUnknownFabric", {"idle", "--fabric", "smoke"}, "not 'smoke'"}),

@@ -1,5 +1,8 @@
 // The launcher as the other commands use it: from inside, several jobs one after the other.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -10,6 +13,7 @@
 #include <thread>
 
 #include "launch/launcher.h"
+#include "launch/report.h"
 #include "syncopate/error.h"
 
 namespace syncopate::launch {
@@ -95,9 +99,51 @@ TEST(LaunchLibrary, HearsThatARankEndedWhicheverThreadIsTold) {
 
 TEST(LaunchLibrary, IsInterruptedWhicheverThreadIsTold) {
   const Bystanders bystanders;
-  auto options = shell(2, "kill -INT $PPID; sleep 20");
+  auto options = shell(2, "trap 'exit 0' INT; kill -INT $CALLER; while :; do sleep 0.05; done");
+  options.environment = {{"CALLER", std::to_string(::getpid())}};
   options.timeout_seconds = 20;
   EXPECT_EQ(launch(options).exit_code, 128 + SIGINT);
+}
+
+TEST(LaunchLibrary, LeavesTheChildrenOfItsCallerToTheirParent) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(3);
+  EXPECT_EQ(launch(shell(2, "exit 0")).exit_code, 0);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST(LaunchLibrary, ThrowsHereWhatGoesWrongInTheProcessOfTheJob) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit tiny{.rlim_cur = 1, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tiny), 0);
+  try {
+    launch(shell(2, "exit 0"));
+    ADD_FAILURE() << "there is no board";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(error.what_to_do().find("ulimit -f"), std::string::npos);
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
+TEST(LaunchReport, IsReadAsItWasWrittenOrNotAtAll) {
+  LaunchResult result{.exit_code = 7, .ranks = std::vector<RankOutcome>(3)};
+  result.ranks[0].exit_code = 0;
+  result.ranks[0].output = std::string("a\0b\n", 4);
+  result.ranks[1].signal = SIGKILL;
+  const std::string report = report_of([&] { return result; });
+  const auto read = read_report(report);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->exit_code, 7);
+  ASSERT_EQ(read->ranks.size(), 3u);
+  EXPECT_EQ(read->ranks[0].output, result.ranks[0].output);
+  EXPECT_EQ(read->ranks[1].signal, SIGKILL);
+  EXPECT_EQ(read->ranks[2].description(), "was not started");
+  for (std::size_t size = 0; size < report.size(); ++size)
+    EXPECT_FALSE(read_report(std::string_view(report).substr(0, size))) << size;
 }
 
 TEST(LaunchLibrary, ThisProgramIsTheRunningExecutable) {

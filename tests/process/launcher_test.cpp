@@ -1,5 +1,6 @@
 // What `syncopate run` promises about its ranks, seen from outside.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -193,12 +194,84 @@ TEST(LauncherLeavesNothing, WhenTheLauncherItselfIsKilled) {
   for (const auto& process : left) EXPECT_TRUE(process->ends());
 }
 
+/// A daemon as it should be: no parent that lives, a session of its own, and none of our variables.
+constexpr const char* kDaemon =
+    "(setsid env -i sh -c 'sleep 1000 & echo pids $$ $!; wait' <&- &); echo pids $$; ";
+
+TEST(LauncherLeavesNothing, NotEvenADaemonWhenTheLauncherItselfIsKilled) {
+  Program program(script({"-n", "2"}, std::string(kDaemon) + "exec sleep 1000"));
+  program.wait_for("pids", 4);
+  const auto left = processes(program, "pids");
+  ASSERT_EQ(left.size(), 6u);
+  program.send(SIGKILL);
+  EXPECT_EQ(program.wait(), -SIGKILL);
+  for (const auto& process : left) EXPECT_TRUE(process->ends());
+}
+
+TEST(LauncherLeavesNothing, WhenTheProcessThatLooksAfterTheRanksIsKilled) {
+  Program program(script(
+      {"-n", "2"},
+      std::string(kDaemon) + "[ $SYNCOPATE_RANK = 0 ] && { read x; kill -9 $PPID; }; sleep 1000"));
+  program.wait_for("pids", 4);
+  const auto left = processes(program, "pids");
+  ASSERT_EQ(left.size(), 6u);
+  EXPECT_EQ(program.wait(), 128 + SIGKILL);
+  EXPECT_EQ(program.err(),
+            "syncopate: the process that looks after the ranks was killed by signal 9 (Killed); "
+            "they and what they had started are ended\n");
+  for (const auto& process : left) EXPECT_TRUE(process->ends());
+}
+
+TEST(LauncherLeavesNothing, EvenWhereNoneReadsTheOutputOfAKilledLauncher) {
+  Program program(script({"-n", "1"}, "echo pids $$ $PPID; exec yes"));
+  program.wait_for("pids");
+  const auto left = processes(program, "pids");
+  ASSERT_EQ(left.size(), 2u);
+  program.send(SIGKILL);
+  for (const auto& process : left) EXPECT_TRUE(process->ends());
+}
+
 TEST(LauncherLeavesNothing, ButTheChildrenItWasGivenAreSpared) {
   Program program({"sh", "-c", "sh -c 'read x; echo spared' <&0 & exec \"$0\" run -n 1 -- true",
                    SYNCOPATE_CLI_PATH});
   program.write_input("go on\n");
   EXPECT_EQ(program.wait(), 0);
   EXPECT_EQ(program.out(), "spared\n");
+}
+
+/// `syncopate run` with files of at most `blocks` of 512 bytes, as `ulimit -f` counts in sh.
+Strings limited(const std::string& blocks, const std::string& command) {
+  return {"sh", "-c", "ulimit -f " + blocks + " && exec \"$0\" " + command, SYNCOPATE_CLI_PATH};
+}
+
+TEST(LauncherLimits, TheBoardFitsUnderALimitOnFileSizes) {
+  Program program(limited("32768", "run -n 4 --timeout 60 -- " SYNCOPATE_LOOP_PATH));
+  EXPECT_EQ(program.wait(), 0) << program.err();
+  EXPECT_TRUE(has(program.out(), "rank 3 of 4: mean error 0.0")) << program.out();
+}
+
+TEST(LauncherLimits, ALimitThatIsTooSmallForTheBoardIsNamed) {
+  Program program(limited("1", "run -n 2 -- true"));
+  EXPECT_EQ(program.wait(), 1);
+  EXPECT_TRUE(has(program.err(),
+                  "the board may have 0 MiB by the limit on file sizes, and now "
+                  "needs 1 MiB. Lift that limit (ulimit -f)"))
+      << program.err();
+}
+
+TEST(LauncherLimits, ALimitThatIsTooSmallForTheRanksReachesThemAsAnError) {
+  Program program(limited("4096", "run -n 4 --timeout 60 -- " SYNCOPATE_LOOP_PATH));
+  EXPECT_GT(program.wait(), 0);
+  EXPECT_TRUE(has(program.err(), "the board may have 2 MiB by the limit on file sizes"))
+      << program.err();
+}
+
+TEST(LauncherLimits, OutputThatOutgrowsTheLimitEndsTheJobWithASentence) {
+  const std::string file = ::testing::TempDir() + "/launcher_limits_output";
+  Program program(limited("8192", "run -n 1 -- sh -c 'trap \"\" XFSZ; exec yes' > " + file));
+  EXPECT_EQ(program.wait(), 1);
+  EXPECT_TRUE(has(program.err(), "the output cannot be written: File too large")) << program.err();
+  ::unlink(file.c_str());
 }
 
 struct Mistake {
@@ -221,6 +294,13 @@ TEST(LauncherBadInput, IsRefusedInOneSentenceBeforeAnythingStarts) {
       {{"-n", "2", "--timeout", "soon", "--", "echo"}, "--timeout must be a number of seconds"},
       {{"-n", "2", "--wait-timeout", "-1", "--", "echo"}, "--wait-timeout must be a number"},
       {{"-n", "2", "--kill-after", "nan", "--", "echo"}, "--kill-after must be a number"},
+      {{"-n", "", "--", "echo"}, "-n must be a whole number from 1 to 1024, not ''"},
+      {{"-n", "99999999999999999999", "--", "echo"}, "-n must be a whole number from 1 to 1024"},
+      {{"-n", "2", "--timeout", "inf", "--", "echo"}, "--timeout must be a number of seconds"},
+      {{"-n", "2", "--timeout", "\x1b[2J", "--", "echo"},
+       "--timeout must be a number of seconds "
+       "above 0 and at most 1000000000, not "
+       "'\\x1b[2J'"},
   };
   for (const auto& mistake : mistakes) {
     Program program(cli(mistake.arguments));

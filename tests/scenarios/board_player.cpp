@@ -5,9 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "board/partial_board.h"
-#include "collective/options.h"
-#include "collective/partial_exchange.h"
+#include "base/options.h"
+#include "partial/exchange.h"
 #include "support/stage.h"
 #include "syncopate/error.h"
 
@@ -15,9 +14,9 @@ namespace syncopate::testing {
 namespace {
 
 using board::AttemptWord;
-using board::PartialBoard;
 using detail::PartialExchange;
 using detail::Then;
+using partial::Board;
 
 /// A scenario that has not ended after so many steps never will.
 constexpr std::uint64_t kMostSteps = 10'000'000;
@@ -62,7 +61,7 @@ class BoardPlayer final : private Machine::Observer {
       }
     }
     for (int rank = 0; rank < scenario_.ranks; ++rank) {
-      record_.ranks[rank].drops = exchanges_[rank]->dropped();
+      record_.ranks[rank].drops = exchanges_[rank]->board().deposits.dropped();
       record_.ranks[rank].finished = exchanges_[rank]->finished();
       // Whatever is no syncopate::Error is a defect of the player.
       if (machine().error(rank)) std::rethrow_exception(machine().error(rank));
@@ -78,14 +77,13 @@ class BoardPlayer final : private Machine::Observer {
 
   void set_stage() {
     stage_.set(scenario_.ranks);
-    const board::PartialShape shape = PartialExchange::shape(scenario_.elements, scenario_.type,
-                                                             scenario_.ranks, scenario_.options);
+    const auto shape =
+        partial::Shape::of(scenario_.elements, scenario_.type, scenario_.ranks, scenario_.options);
     exchanges_ = stage_.make<PartialExchange>(shape.bytes(), [&](int rank, std::byte* memory) {
       board::Roster& roster = stage_.roster(rank);
       board::Host& host = stage_.host(rank);
-      if (rank == 0) PartialBoard(memory, shape, roster, host).begin_after(scenario_.begin_after);
-      return std::make_unique<PartialExchange>(roster, host, scenario_.timeout, memory,
-                                               scenario_.elements, scenario_.type,
+      if (rank == 0) Board(memory, shape, roster, host).begin_after(scenario_.begin_after);
+      return std::make_unique<PartialExchange>(roster, host, scenario_.timeout, memory, shape,
                                                scenario_.options);
     });
     machine().observe(this);
@@ -115,11 +113,11 @@ class BoardPlayer final : private Machine::Observer {
   }
 
   void look(int /*rank*/, Step /*at*/) override {
-    const PartialBoard& board = exchanges_[0]->board();
-    for (const std::uint64_t round = board.attempt().round; started_ < round;) {
+    const Board& board = exchanges_[0]->board();
+    for (const std::uint64_t round = board.running.attempt().round; started_ < round;) {
       record_.started[++started_] = now();
     }
-    for (const std::uint64_t round = board.published(); published_ < round;) {
+    for (const std::uint64_t round = board.results.published(); published_ < round;) {
       record_.published[++published_] = now();
     }
   }
@@ -183,7 +181,7 @@ class BoardPlayer final : private Machine::Observer {
   void deposit(int rank, const Act& act, Then then) {
     PartialExchange& exchange = *exchanges_[rank];
     if (!act.value) return exchange.deposit_nothing(then);
-    const std::uint64_t dropped = exchange.dropped();
+    const std::uint64_t dropped = exchange.board().deposits.dropped();
     void* slot = exchange.writable_slot();
     for (std::size_t i = 0; i < scenario_.elements; ++i) {
       const double value = *act.value * static_cast<double>(i + 1);
@@ -196,7 +194,8 @@ class BoardPlayer final : private Machine::Observer {
     const bool certain = std::exchange(record_.certain, false);
     exchange.deposit_slot(act.weight, then);
     record_.certain = certain;
-    if (exchange.dropped() == dropped) record_.deposited += *act.value * act.weight;
+    if (exchange.board().deposits.dropped() == dropped)
+      record_.deposited += *act.value * act.weight;
   }
 
   void take(int rank) {
@@ -215,7 +214,7 @@ class BoardPlayer final : private Machine::Observer {
       }
       mine.order.push_back(round);
       mine.rounds.emplace(round, std::move(reading));
-      exchange.release_through(round);
+      exchange.pass(round);
     }
   }
 

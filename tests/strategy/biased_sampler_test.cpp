@@ -9,6 +9,8 @@
 #include <limits>
 #include <set>
 
+#include "syncopate/strategy.h"
+
 namespace syncopate::testing {
 namespace {
 
@@ -173,6 +175,16 @@ TEST(BiasedSampler, APeriodThatIsUsedUpBeginsAgainWithOtherDraws) {
             sorted({samples.begin() + 20, samples.end()}));
 }
 
+/// A sampler as the state of a strategy.
+struct Kept final : Strategy {
+  explicit Kept(BiasedSampler& its) : sampler(its) {}
+  void begin_step() override {}
+  void end_step(Duration /*computing*/) override {}
+  void finish() override {}
+  void describe(StateFields& state) override { sampler.describe(state); }
+  BiasedSampler& sampler;
+};
+
 TEST(BiasedSampler, GoesOnWithWhatItKnewWhenItIsRestored) {
   BiasedSampler one = informed(4);
   one.begin_period(20, true);
@@ -180,7 +192,7 @@ TEST(BiasedSampler, GoesOnWithWhatItKnewWhenItIsRestored) {
   const std::vector<std::int64_t> seen{3, 5, 3};
   one.note(seen, std::vector<float>{1, 2, 4});
   BiasedSampler other(kSamples, 4, 1, 0);
-  other.restore(one.scores(), one.fresh(), one.counts(), one.periods());
+  Kept(other).load(Kept(one).save());
   std::vector<float> given(2 * kSamples), again(2 * kSamples);
   one.give(given);
   other.give(again);

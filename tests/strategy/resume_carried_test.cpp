@@ -81,7 +81,7 @@ void expect_unharmed_by_stops(const std::string& strategy, int ranks, const Refe
     }
     if (part < 3) catch_up(reference, ranks, script);
     play_part(strategy, script, part > 0, part == 3, saved);
-    for (const Saved& one : saved) carried = carried || one.state.vectors.contains("carried");
+    for (const Saved& one : saved) carried = carried || one.state.has("carried");
   }
   reference.finish();
   EXPECT_EQ(carried, ranks > 1) << "the test should have something to lose";
@@ -115,8 +115,8 @@ TEST(CarriedGradients, KeepTheLagThatIsAnticipated) {
   for (int i = 0; i < 20; ++i) script.insert(script.end(), {{0}, {0}, {0}, {0}, {1}});
   std::vector<Saved> saved(2);
   play_part("eager-solo:grace=off", script, false, false, saved);
-  EXPECT_NEAR(saved[1].state.numbers.at("lag"), 1 + 0.5 * 3, 0.1);
-  EXPECT_TRUE(saved[1].state.vectors.contains("carried"));
+  EXPECT_NEAR(saved[1].state.number("lag"), 1 + 0.5 * 3, 0.1);
+  EXPECT_TRUE(saved[1].state.has("carried"));
   play_part("eager-solo:grace=off", script, true, true, saved);
   EXPECT_NEAR(saved[0].gradients, saved[0].steps + saved[1].steps, 1e-6);
   EXPECT_EQ(saved[0].weights, saved[1].weights);
@@ -126,7 +126,7 @@ TEST(Carried, IsNothingWhereEveryDepositWasTaken) {
   with_ranks(1, [](World& world) {
     PartialAllreduce<float> rounds(world, 3);
     EXPECT_FALSE(rounds.carried().has_value());
-    rounds.exchange(Vector{1, 2, 3});
+    rounds.exchange(Vector{1, 2, 3}).pass();
     EXPECT_FALSE(rounds.carried().has_value());
     rounds.start_empty();
     EXPECT_FALSE(rounds.carried().has_value()) << "an arrival without values carries nothing";

@@ -138,7 +138,7 @@ TEST(ResumedBiasedLocal, KeepsLossesThatWereNotExchangedYet) {
       states[world.rank()] = made->save();
       made->finish();
     });
-    const Vector& losses = states[0].vectors.at("losses");
+    const Vector& losses = states[0].vector("losses");
     EXPECT_EQ(std::ranges::any_of(losses, [](float loss) { return std::isfinite(loss); }),
               part == 3)
         << part;
@@ -169,8 +169,8 @@ TEST(ResumedBiasedLocal, KeepsStepsAndLosses) {
       states[rank] = made->save();
       made->finish();
     });
-    const Vector& losses = states[0].vectors.at("losses");
-    EXPECT_EQ(losses, states[1].vectors.at("losses"));
+    const Vector& losses = states[0].vector("losses");
+    EXPECT_EQ(losses, states[1].vector("losses"));
     EXPECT_TRUE(std::ranges::all_of(losses, [](float loss) { return loss >= 1 && loss <= 2; }));
   }
 }

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "board/kernel.h"
+#include "kernel/kernel.h"
 #include "syncopate/group_average.h"
 #include "syncopate/types.h"
 

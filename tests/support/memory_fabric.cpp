@@ -8,11 +8,11 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "board/kernel.h"
 #include "board/roster.h"
 #include "board/segment.h"
-#include "collective/world_state.h"
+#include "kernel/kernel.h"
 #include "support/crew.h"
+#include "world/world_state.h"
 
 namespace syncopate::testing {
 namespace {
@@ -31,7 +31,7 @@ Bytes copy_of(const void* data, std::size_t bytes) {
 struct Hub {
   explicit Hub(int count) : machines(count), boxes(count * count) {}
 
-  struct Parcel {  ///< Stays with the sender until the other machine takes it.
+  struct Traffic {  ///< Stays with the sender until the other machine takes it.
     const std::byte* values = nullptr;
     std::size_t bytes = 0;
     std::shared_ptr<bool> taken;
@@ -45,7 +45,7 @@ struct Hub {
   std::mutex mutex;
   std::vector<std::deque<Bytes>> boxes;
   std::map<std::pair<int, int>, Table> tables;  ///< By channel and number.
-  std::map<std::tuple<int, int, int, int>, std::deque<Parcel>>
+  std::map<std::tuple<int, int, int, int>, std::deque<Traffic>>
       parcels;  ///< Channel, from, to, tag.
 };
 
@@ -125,7 +125,7 @@ class MemoryChannel final : public Channel {
     const std::lock_guard lock(hub_->mutex);
     for (const auto& [way, parcels] : hub_->parcels) {
       if (std::get<1>(way) != machine_) continue;
-      for (const Hub::Parcel& parcel : parcels) {
+      for (const Hub::Traffic& parcel : parcels) {
         const bool apart =
             values + bytes <= parcel.values || parcel.values + parcel.bytes <= values;
         if (!apart) throw std::logic_error("received where something is sent from");
@@ -239,7 +239,7 @@ std::vector<World> machines_of_threads(
       if (place.machine_of[rank] == machine) numbers.push_back(rank);
     }
     segments.push_back(board::Segment::create_private());
-    board::Roster::prepare(segments.back()->map(0, detail::WorldState::control_bytes())->data(),
+    board::Roster::prepare(segments.back()->map(0, detail::ControlMemory::bytes())->data(),
                            numbers, ranks);
   }
   std::vector<World> worlds;

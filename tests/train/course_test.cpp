@@ -53,6 +53,25 @@ TEST(Course, OneVoteStopsEveryone) {
   EXPECT_TRUE(course.must_stop());
 }
 
+TEST(Course, ALossThatHasExplodedStopsEveryone) {
+  const auto lose = [](Course& course, float loss) {
+    const std::array<float, kNotes> notes = {1, loss, 0, 0};
+    course.follow({.agreed = true, .notes = notes});
+  };
+  Course course = train::course("rounds:9");
+  lose(course, 3.5F);
+  lose(course, 3.4e4F);
+  EXPECT_FALSE(course.must_stop()) << "it may come back";
+  lose(course, 3.6e4F);
+  EXPECT_TRUE(course.must_stop());
+  EXPECT_TRUE(course.diverged());
+
+  Course resumed = train::course("rounds:9");
+  lose(resumed, 1e-9F);
+  lose(resumed, 2);
+  EXPECT_FALSE(resumed.diverged()) << "its first loss was near 0";
+}
+
 TEST(Course, ALossThatIsNoNumberStopsEveryone) {
   for (const float loss : {std::nanf(""), INFINITY}) {
     Course course = train::course("rounds:9");

@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "train/bytes.h"
+
 namespace syncopate::train {
 namespace {
 
@@ -105,7 +107,7 @@ TEST(Result, IsReadAsItWasWritten) {
   result.interrupted = true;
   result.dead = {1, 3};
   const nlohmann::json written = result;
-  const Result read = nlohmann::json::parse(written.dump()).get<Result>();
+  const Result read = parse_result(written.dump());
   EXPECT_EQ(nlohmann::json(read), written);
   EXPECT_EQ(read.time_to_target, 2);
   EXPECT_EQ(read.dead, result.dead);
@@ -115,9 +117,32 @@ TEST(Result, OfARunThatDivergedCanBeReadToo) {
   Result result;
   result.loss = std::numeric_limits<double>::infinity();
   result.evaluations = {{.loss = std::numeric_limits<double>::quiet_NaN()}};
-  const Result read = nlohmann::json::parse(nlohmann::json(result).dump()).get<Result>();
+  const Result read = parse_result(nlohmann::json(result).dump());
   EXPECT_TRUE(std::isnan(read.loss));
   EXPECT_TRUE(std::isnan(read.evaluations.at(0).loss));
+}
+
+TEST(Result, ThatIsDamagedIsRefusedInWordsOfOurs) {
+  const nlohmann::json whole = Result{};
+  const auto refused = [&](const char* words, const auto& change) {
+    nlohmann::json damaged = whole;
+    change(damaged);
+    try {
+      parse_result(damaged.dump());
+      ADD_FAILURE() << words;
+    } catch (const Damaged& damage) {
+      EXPECT_NE(std::string(damage.what()).find(words), std::string::npos) << damage.what();
+    }
+  };
+  refused("no \"rounds\"", [](auto& json) { json.erase("rounds"); });
+  refused("\"rounds\" \"two\"", [](auto& json) { json["rounds"] = "two"; });
+  refused("\"seconds\" -1.0", [](auto& json) { json["seconds"] = -1.0; });
+  refused("\"diverged\" 1", [](auto& json) { json["diverged"] = 1; });
+  refused("\"rank\" -1", [](auto& json) { json["dead"] = {-1}; });
+  refused("an evaluation is 7", [](auto& json) { json["evaluations"] = {7}; });
+  refused("\"more\", which is not known", [](auto& json) { json["more"] = 1; });
+  EXPECT_THROW(parse_result(""), Damaged);
+  EXPECT_THROW(parse_result("[1]"), Damaged);
 }
 
 }  // namespace

@@ -12,8 +12,9 @@ namespace syncopate::testing {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "syncopate-XXXXXX").string();
+  explicit TemporaryFolder(
+      const std::filesystem::path& place = std::filesystem::temp_directory_path()) {
+    std::string name = (place / "syncopate-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = name;
   }

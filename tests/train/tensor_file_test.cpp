@@ -91,30 +91,9 @@ TEST_F(TensorFiles, ThatAreNotWholeAreRefused) {
   EXPECT_THROW(read_tensor_file(folder_.path() / "none"), std::runtime_error);
 }
 
-TEST_F(TensorFiles, WithAnyByteOfATensorChangedAreRefused) {
-  const std::string bytes = to_bytes(kSome);
-  for (std::size_t place = bytes.size() - 48; place < bytes.size(); ++place) {
-    std::string changed = bytes;
-    changed[place] = char(changed[place] ^ 0x10);
-    expect_refused(changed, "damaged");
-  }
-}
-
-TEST_F(TensorFiles, OfAnotherKindAreRefused) {
-  expect_refused(std::string(1000, 'x'), "no file of tensors");
+TEST_F(TensorFiles, OfATypeThatTheyCannotHoldAreRefused) {
   const std::string two = to_bytes({.tensors = {{"s", torch::ones({2})}, {"t", torch::ones({2})}}});
-  expect_refused(edited(two, "{\"", "{{"), "parse");
-  expect_refused(edited(two, "__metadata__", "__metaDATA__"), "__metadata__");
-  expect_refused(edited(two, "checksum", "checkSUM"), "damaged");
   expect_refused(edited(two, "F32", "F16"), "a tensor of F16");
-  expect_refused(edited(two, "[2]", "[3]"), "not where");
-  expect_refused(edited(two, "[0,8]", "[8,0]"), "not where");
-  expect_refused(edited(two, "[8,16]", "[0,08]"), "parse");
-  expect_refused(edited(two, "[8,16]", "[9,17]"), "not where");  // A hole.
-  expect_refused(edited(two, "[8,16]", "[4,12]"), "not where");  // One upon the other.
-  expect_refused(edited(to_bytes({.tensors = {{"t", torch::ones({10})}}}), "[10]", "[-1]"),
-                 "impossible");
-  expect_refused(edited(two, "\"shape\"", "\"Shape\""), "shape");
 }
 
 TEST_F(TensorFiles, AreNotWrittenWithTensorsThatTheyCannotHold) {

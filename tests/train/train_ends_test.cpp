@@ -136,6 +136,49 @@ TEST(TrainEnds, DivergingInTheLastRoundIsNoSuccess) {
   expect_divergence(folder.path(), {"--until", "rounds:11", "--evaluate-every", "0"});
 }
 
+TEST(TrainEnds, ARunThatExplodesIsNoSuccessWhileItsLossIsStillANumber) {
+  const TemporaryFolder folder;
+  // Each round multiplies the loss by about 2.5.
+  const Ended ended = run(
+      command("train", {"-w", "hyperplane", "--batch", "4", "-n", "2", "--rate", "0.02", "--until",
+                        "rounds:20", "--runs", folder.path(), "--checkpoint-every", "8"}));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(has(ended.err, "the run diverged")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "its loss had grown to ")) << ended.err;
+  EXPECT_TRUE(json_of(folder.path() / "latest" / "result.json").at("diverged"));
+}
+
+TEST(TrainEnds, HyperplaneLearnsAtItsOwnRateWithOneRank) {
+  const TemporaryFolder folder;
+  const Ended ended =
+      run(command("train", {"-w", "hyperplane", "-n", "1", "--until", "rounds:60", "--pace", "off",
+                            "--evaluate-every", "5120", "--runs", folder.path()}));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(has(ended.out, "at rate 0.00625,")) << ended.out;
+  const auto evaluations = json_of(folder.path() / "latest" / "result.json").at("evaluations");
+  EXPECT_LT(evaluations.back().at("loss"), evaluations.front().at("loss"));
+}
+
+TEST(TrainEnds, SavedButKilledBeforeItsResultItStillComesToIt) {
+  for (const char* until : {"rounds:6", "loss:1000"}) {
+    SCOPED_TRACE(until);
+    const TemporaryFolder folder;
+    const Ended first =
+        run(training(folder.path(), {"-n", "2", "--until", until, "--evaluate-every", "48"}));
+    ASSERT_EQ(first.code, 0) << first.err;
+    const fs::path latest = folder.path() / "latest";
+    const std::string model = text_of(latest / "model.safetensors");
+    const int rounds = json_of(latest / "result.json").at("rounds");
+    fs::remove(latest / "model.safetensors");
+    fs::remove(latest / "result.json");
+    const Ended second = run(command("train", {"--resume", latest}));
+    EXPECT_EQ(second.code, 0) << second.err;
+    EXPECT_EQ(text_of(latest / "model.safetensors") == model, true);
+    EXPECT_EQ(json_of(latest / "result.json").at("rounds"), rounds);
+    EXPECT_EQ(run(command("train", {"--resume", latest})).code, 2) << "now it is complete";
+  }
+}
+
 TEST(TrainEnds, ControlCEndsALongPhaseOfLocalSteps) {
   const TemporaryFolder folder;
   Program program(training(

@@ -54,7 +54,7 @@ inline bool has(const std::string& text, const std::string& part) {
 /// Looks until `condition` holds.
 template <typename Condition>
 void await(const Condition& condition, const std::string& what) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("never: " + what);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
+#include "train/bytes.h"
+#include "train/tensor_bytes.h"
 #include "train/train_program.h"
 
 namespace syncopate::testing {
@@ -63,6 +66,21 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Batch", {"--batch", "0"}, "--batch"},
         Case{"BatchOfAll", {"--batch", "1000000"}, "samples to train with"},
         Case{"Rate", {"--rate", "-1"}, "the learning rate is -1"},
+        Case{"RateOfNoNumber", {"--rate", "nan"}, "--rate is 'nan'; give a finite number"},
+        Case{"RateOfNoEnd", {"--rate", "inf"}, "--rate is 'inf'; give a finite number"},
+        Case{"Momentum", {"--momentum", "1"}, "Give a number from 0 to below 1"},
+        Case{"WeightDecay", {"--weight-decay", "-0.1"}, "not negative"},
+        Case{"Target", {"--target", "-5"}, "--target is -5; give 0 or more"},
+        Case{"Seed", {"--seed", "-1"}, "--seed must be a whole number from 0 to 1000000000000"},
+        Case{"HugeBatch", {"--batch", "99999999999999999999"}, "from 1 to 1000000000000"},
+        Case{"Pace", {"--pace", "-1ms"}, "give a time for each unit of work such as 0.3ms, or off"},
+        Case{"Timeout", {"--timeout", "nan"}, "--timeout must be a number of seconds above 0"},
+        Case{"NoModel", {"--model", ""}, "--model is empty; give it a value, or leave it out"},
+        Case{"DataThatJsonCannotHold",
+             {"--data", "\xff"},
+             R"(--data must be text in UTF-8 without control characters, not '\xff')"},
+        Case{"TerminalEscape", {"--until", "\x1b[2J"}, R"(not '\x1b[2J')"},
+        Case{"TerminalEscapeInAnOption", {"--\x1b[2J"}, R"(--\x1b[2J)"},
         Case{"Until", {"--until", "tomorrow"}, "'tomorrow' does not say when to end"},
         Case{"UntilPartOfARound", {"--until", "rounds:0.5"}, "whole numbers"},
         Case{"UntilAccuracy", {"--until", "accuracy:90"}, "a regression, which has no accuracy"},
@@ -117,6 +135,13 @@ TEST(Refusal, ACommandThatIsNotThereListsThoseThatAre) {
                       "workloads, bench, tour.");
 }
 
+TEST(Refusal, AFolderWithoutAName) {
+  expect_one_sentence(run(command("train", {"-w", "hyperplane", "--runs", ""})),
+                      "--runs is empty; give it a value, or leave it out");
+  expect_one_sentence(run(command("train", {"--resume", ""})),
+                      "--resume is empty; name the directory of a run");
+}
+
 TEST(Refusal, ResumingWhatIsNoRun) {
   const TemporaryFolder folder;
   expect_one_sentence(run(command("train", {"--resume", folder.path()})),
@@ -146,6 +171,99 @@ TEST(Refusal, ResumingWhatIsComplete) {
     for (const fs::path& file : files) after.push_back(text_of(file));
     EXPECT_EQ(before, after) << "nothing is touched";
   }
+}
+
+/// Changes the notes of a part of a checkpoint, which fits together as before.
+void change_notes(const fs::path& file, const std::function<void(train::Notes&)>& change) {
+  const std::string bytes = text_of(file);
+  train::TensorFileBytes tensors = train::find_tensors(train::as_bytes(bytes));
+  tensors.notes.erase("checksum");
+  change(tensors.notes);
+  std::ofstream(file, std::ios::binary) << train::to_bytes(tensors);
+}
+
+TEST(Refusal, ResumingFromFilesThatAreNotWhatIsDue) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run(training(folder.path(), {"-n", "1", "--until", "rounds:2"})).code, 0);
+  const fs::path latest = folder.path() / "latest";
+  const fs::path part = latest / "checkpoint" / "rank-0.safetensors";
+  const std::vector<fs::path> others = {latest / "result.json", latest / "metrics.jsonl"};
+  const std::string config = text_of(latest / "config.json"), whole = text_of(part);
+  Strings before, after;
+  for (const fs::path& file : others) before.push_back(text_of(file));
+  const auto refused = [&](const std::string& words) {
+    const Ended ended = run(command("train", {"--resume", latest, "--until", "rounds:4"}));
+    expect_one_sentence(ended, words, kFailed);
+    EXPECT_FALSE(has(ended.err, "exception")) << ended.err;
+  };
+  change_notes(part, [](train::Notes& notes) { notes["version"] = "3"; });
+  refused(
+      "rank-0.safetensors cannot be read: it is of version 3, and this program reads version 2");
+  change_notes(part, [](train::Notes& notes) {
+    notes["version"] = "2";
+    notes["head"].replace(notes["head"].find("\"seconds\":") + 10, 0, "-");
+  });
+  refused("rank-0.safetensors cannot be read: its list of counters has the \"seconds\" -");
+  std::ofstream(part, std::ios::binary) << whole;
+  std::ofstream(latest / "config.json") << "\x1b[2J{";
+  refused("config.json cannot be read: it is no JSON text (at byte 1)");
+  auto odd = nlohmann::json::parse(config);
+  odd["batch"] = -1;
+  std::ofstream(latest / "config.json") << odd;
+  refused("config.json cannot be read: it has the \"batch\" -1");
+  for (const fs::path& file : others) after.push_back(text_of(file));
+  EXPECT_EQ(before, after) << "nothing else is touched";
+}
+
+TEST(Refusal, ResumingFromAStrategysStateThatIsNotWhatIsDue) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(
+      run(training(folder.path(), {"-n", "2", "-s", "eager-solo", "--until", "rounds:4"})).code, 0);
+  const fs::path latest = folder.path() / "latest";
+  change_notes(latest / "checkpoint" / "rank-1.safetensors", [](train::Notes& notes) {
+    auto head = nlohmann::json::parse(notes["head"]);
+    head["strategy"]["own"]["lag"] = 1e30;
+    notes["head"] = head.dump();
+  });
+  const Ended ended = run(command("train", {"--resume", latest, "--until", "rounds:8"}));
+  EXPECT_EQ(ended.code, kFailed);
+  EXPECT_TRUE(has(ended.err, "the entry 'lag' of the strategy's state is 1e+30")) << ended.err;
+  EXPECT_TRUE(has(ended.err, "another rank cannot go on")) << ended.err;
+}
+
+TEST(Refusal, ResumingWithFewerRanksThanTheRunCanHave) {
+  const std::vector<Strings> runs = {{"-s", "eager-quorum:2"}, {"--imbalance", "persistent:1*2"}};
+  for (const Strings& options : runs) {
+    SCOPED_TRACE(options.back());
+    const TemporaryFolder folder;
+    Strings all{"-n", "2", "--until", "rounds:2"};
+    all.insert(all.end(), options.begin(), options.end());
+    ASSERT_EQ(run(training(folder.path(), all)).code, 0);
+    const fs::path latest = folder.path() / "latest";
+    const Ended ended =
+        run(command("train", {"--resume", latest, "-n", "1", "--until", "rounds:4"}));
+    expect_one_sentence(ended, "the run cannot go on with -n 1: ");
+    EXPECT_TRUE(has(ended.err, "Resume it with as many as before (-n 2)")) << ended.err;
+    EXPECT_EQ(run(command("train", {"--resume", latest, "-n", "2", "--until", "rounds:4"})).code,
+              0);
+  }
+}
+
+TEST(Refusal, OutputThatCannotBeWritten) {
+  const TemporaryFolder folder;
+  const std::string program = SYNCOPATE_CLI_PATH;
+  for (const char* words : {"strategies", "workloads", "--help", "train --help", "bench --help"}) {
+    const Ended ended = run({"bash", "-c", program + " " + words + " > /dev/full"});
+    expect_one_sentence(ended, "the output cannot be written: No space left on device", kFailed);
+  }
+  std::string training_to_full = "exec > /dev/full;";
+  for (const auto& word : training(folder.path(), {"-n", "2", "--until", "rounds:2"})) {
+    training_to_full += " '" + word + "'";
+  }
+  const Ended ended = run({"bash", "-c", training_to_full});
+  EXPECT_EQ(ended.code, kFailed);
+  EXPECT_TRUE(has(ended.err, "the output cannot be written")) << ended.err;
+  EXPECT_TRUE(fs::exists(folder.path() / "latest" / "result.json")) << "what it did is done";
 }
 
 TEST(Refusal, ResumingWithOtherSettings) {

@@ -8,7 +8,7 @@
 #include "bench/peers/activation.h"
 #include "board/host.h"
 #include "cli/bench/ours.h"
-#include "collective/partial_exchange.h"
+#include "partial/exchange.h"
 
 namespace syncopate::cli::bench {
 
@@ -37,13 +37,14 @@ class OurActivation : public Ours {
 
   /// When the agent of this machine took part in the last round.
   peers::Clock::time_point taken_part() const {
-    return peers::Clock::time_point(std::chrono::nanoseconds(exchange_->board().taken_at()));
+    return peers::Clock::time_point(
+        std::chrono::nanoseconds(exchange_->board().memory.control->taken_at.peek()));
   }
 
   nlohmann::json close() {
     detail::stop(*exchange_);
     while (!detail::finished(*exchange_)) {
-      const Rounds<float> rest{exchange_, detail::await_rounds(*exchange_)};
+      Rounds<float>(exchange_, detail::await_rounds(*exchange_)).pass();
     }
     exchange_.reset();
     return {{"contributors_mean", 1}};
@@ -54,10 +55,10 @@ class OurActivation : public Ours {
   /// out: it says that somebody waits and wakes the agent, which is what is to be measured.
   void watch() {
     constexpr board::Time kSecond = 1'000'000'000;
-    board::PartialBoard& board = exchange_->board();
+    partial::Board& board = exchange_->board();
     for (;;) {
       const std::uint64_t news = board.event().read();
-      if (board.published() > exchange_->seen()) return;
+      if (board.results.published() > board.results.seen()) return;
       if (others_ == peers::Others::compute) {
         compute();
       } else {

@@ -13,6 +13,7 @@
 #include "cli/bench/commands.h"
 #include "cli/bench/compare.h"
 #include "cli/bench/idle_report.h"
+#include "cli/bench/neighbors.h"
 #include "cli/bench/rank.h"
 #include "cli/bench/report.h"
 #include "cli/bench/request.h"
@@ -68,6 +69,7 @@ int run(const Request& given) {
     setting.copy_bandwidth = copy_bandwidth(std::min(request.ranks, usable_cores()));
   }
   print_introduction(request, setting);
+  const Neighbors neighbors(request.neighbors);
   const Comparison comparison =
       compare(entries(request), request.repetitions, request.timeout_seconds);
   report(request, setting, comparison, file ? &*file : nullptr);
@@ -116,6 +118,7 @@ void add_allreduce(CLI::App& bench, int& exit_code) {
   add_common_options(*command, *typed, defaults);
   add_against(*command, *typed, defaults);
   add_plain_options(*command, *typed);
+  add_neighbor_options(*command, *typed);
   command->callback([typed, defaults, &exit_code] {
     exit_code = run_unless_interrupted([&] { return run(checked(*typed, defaults)); });
   });

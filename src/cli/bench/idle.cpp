@@ -40,7 +40,7 @@ nlohmann::json measure_idle(World world, const peers::Workload& work) {
   const auto rank = std::size_t(world.rank());
   const std::size_t bytes = work.bytes.front();
   PartialAllreduce<float> exchange(world, bytes / sizeof(float), {.trigger = all()});
-  for (int i = 0; i < kRounds; ++i) exchange.exchange();
+  for (int i = 0; i < kRounds; ++i) exchange.exchange().pass();
   world.barrier();
 
   peers::sleep_milliseconds(kSettleMilliseconds);

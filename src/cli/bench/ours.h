@@ -75,7 +75,7 @@ class Gong {
     agreed_ = true;
   }
   bool everyone_agrees() { return all_.ready(); }
-  void wait() { all_.wait(); }
+  void wait() { all_.wait().pass(); }
 
  private:
   PartialAllreduce<float> all_;

@@ -1,19 +1,22 @@
 // Where the peers are, and how each is run so that it shows its best.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 
 #include "cli/bench/side.h"
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/words.h"
+#include "fabric/own_code.h"
 #include "fabric/plugin.h"
 
 namespace syncopate::cli::bench {
@@ -25,8 +28,8 @@ namespace fs = std::filesystem;
 /// The drivers lie in peers/ beside this program or in libexec/syncopate/, or where SYNCOPATE_PEERS
 /// says.
 fs::path driver(const std::string& name) {
-  if (const char* folder = std::getenv("SYNCOPATE_PEERS"); folder != nullptr && *folder != '\0') {
-    return fs::path(folder) / name;
+  if (const auto folder = fabric::code_folder_from_environment("SYNCOPATE_PEERS")) {
+    return *folder / name;
   }
   std::error_code ignored;
   const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -37,20 +40,37 @@ fs::path driver(const std::string& name) {
 bool runnable(const fs::path& path) { return access(path.c_str(), X_OK) == 0; }
 
 std::optional<std::string> find_in_path(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
-    if (runnable(candidate)) return candidate.string();
+  const auto found = fabric::find_in_path(name);
+  return found ? std::optional(found->string()) : std::nullopt;
+}
+
+/// Whether this Python has PyTorch, and not just a folder of that name in the working directory,
+/// where `python -c` would look first.
+bool has_torch(const std::string& python) {
+  const char* const check =
+      "import sys; sys.path = [p for p in sys.path if p]; import torch.distributed";
+  std::vector<char*> arguments;
+  const std::array words{python.c_str(), "-c", check};
+  for (const char* word : words) arguments.push_back(const_cast<char*>(word));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t silence;
+  posix_spawn_file_actions_init(&silence);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    posix_spawn_file_actions_addopen(&silence, stream, "/dev/null", O_RDWR, 0);
   }
-  return std::nullopt;
+  pid_t child = -1;
+  const int error =
+      posix_spawn(&child, python.c_str(), &silence, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&silence);
+  int status = 0;
+  return error == 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 /// The first Python that has PyTorch; the one in PATH need not be the system's.
 std::optional<std::string> python_with_torch() {
-  for (const std::string& name : {std::string("python3"), std::string("/usr/bin/python3")}) {
-    const std::string check = name + " -c 'import torch.distributed' >/dev/null 2>&1";
-    if (std::system(check.c_str()) == 0) return name;
+  for (const auto& python :
+       {find_in_path("python3"), std::optional<std::string>("/usr/bin/python3")}) {
+    if (python && has_torch(*python)) return python;
   }
   return std::nullopt;
 }
@@ -61,9 +81,14 @@ std::optional<Side> started_by_openmpi(int ranks) {
   if (!mpirun) return std::nullopt;
   Side side{.name = "openmpi", .command = {*mpirun, "-n", std::to_string(ranks)}};
   side.note = "mpirun.openmpi with its defaults";
+  // It binds ranks to the first cores of the machine, whichever this process may use.
+  if (const std::string cores = restricted_cores(); !cores.empty()) {
+    side.command.insert(side.command.end(), {"--cpu-set", cores});
+    side.note = "mpirun.openmpi --cpu-set " + cores;
+  }
   if (ranks > usable_cores()) {
     side.command.emplace_back("--oversubscribe");
-    side.note = "mpirun.openmpi --oversubscribe";
+    side.note += " --oversubscribe";
   }
   if (geteuid() == 0) {
     side.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
@@ -158,7 +183,7 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
                           counted(ranks_each, "rank"), started->note);
   // What this program's own launcher sets for mpirun is not meant for the ranks, and the option
   // says which MPI.
-  std::vector<std::string> whole = {"env"};
+  std::vector<std::string> whole = {"/usr/bin/env"};
   for (const char* variable :
        {"SYNCOPATE_RANK", "SYNCOPATE_RANKS", "SYNCOPATE_BOARD", fabric::kFabricVariable}) {
     whole.insert(whole.end(), {"-u", variable});
@@ -171,7 +196,7 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
   return side;
 }
 
-Peers find_peers(const std::string& list, int ranks) {
+Peers find_peers(const std::string& list, int ranks, bool also_unbound) {
   if (list == "none") return {};
   std::vector<std::string> names;
   for (const std::string& name : list == "all" ? peer_names() : split_list(list)) {
@@ -192,7 +217,14 @@ Peers find_peers(const std::string& list, int ranks) {
                       fmt::join(peer_names(), ", "), name));
     }
     if (auto side = known->find(ranks)) {
-      peers.found.push_back(std::move(*side));
+      peers.found.push_back(*side);
+      // (MPICH does not bind by default.)
+      if (also_unbound && name == "openmpi") {
+        side->name = "openmpi-unbound";
+        side->note += " --bind-to none";
+        side->command.insert(side->command.begin() + 1, {"--bind-to", "none"});
+        peers.found.push_back(std::move(*side));
+      }
     } else {
       peers.missing.push_back(
           fmt::format("{} is not there: its driver {} was not built. Install {} and build again.",

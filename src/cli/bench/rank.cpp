@@ -8,7 +8,7 @@
 #include "cli/bench/idle.h"
 #include "cli/bench/ours.h"
 #include "cli/bench/tax.h"
-#include "collective/world_state.h"
+#include "world/world_state.h"
 
 namespace syncopate::cli::bench {
 

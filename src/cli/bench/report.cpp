@@ -72,6 +72,10 @@ class Fields {
         const double value = ratio(comparison_, row, headline(request_));
         return value > 0 ? format_number(value) : "";
       });
+      if (request.neighbors.count > 0) {
+        add_ratio("in the mean", "mean_us");
+        add_ratio("at p99", "p99_us");
+      }
     }
   }
 
@@ -94,6 +98,12 @@ class Fields {
     cells_.push_back(std::move(cell));
   }
 
+  void add_ratio(const char* heading, const char* figure) {
+    add(heading, [this, figure](const Measured& row) {
+      return format_number(ratio(comparison_, row, figure));
+    });
+  }
+
   void add_figure(const char* heading, const char* figure, double factor = 1) {
     add(heading, [figure, factor](const Measured& row) {
       return format_number(row.figure(figure) * factor);
@@ -102,6 +112,7 @@ class Fields {
 
   void add_plain() {
     add_figure("median us", "median_us");
+    if (request_.neighbors.count > 0) add_figure("mean us", "mean_us");
     add_figure("p99 us", "p99_us");
     add("algbw GB/s", [](const Measured& row) { return format_number(algorithm_bandwidth(row)); });
     add("of copy limit", [this](const Measured& row) {
@@ -170,6 +181,9 @@ nlohmann::ordered_json to_json(const Request& request, const Setting& setting,
   if (!request.peers.found.empty()) {
     json["ratio_to_best_peer"] = ratio(comparison, row, "median_us");
     json["mean_ratio_to_best_peer"] = ratio(comparison, row, "mean_us");
+    if (request.neighbors.count > 0) {
+      json["p99_ratio_to_best_peer"] = ratio(comparison, row, "p99_us");
+    }
   }
   if (const double share = copy_limit_share(request, setting, row); share > 0) {
     json["copy_limit_share"] = share;
@@ -177,6 +191,11 @@ nlohmann::ordered_json to_json(const Request& request, const Setting& setting,
   }
   for (const auto& [name, value] : row.figures.items()) {
     if (!json.contains(name)) json[name] = value;
+  }
+  if (const NeighborOptions& beside = request.neighbors; beside.count > 0) {
+    json["neighbors"] = beside.count;
+    json["neighbors_pinned"] = beside.pinned;
+    json["neighbors_nice"] = beside.nice;
   }
   json["skew"] = request.work.skew;
   json["window"] = request.work.window;
@@ -242,6 +261,11 @@ void print_introduction(const Request& request, const Setting& setting) {
   if (request.work.operation == "group") {
     fmt::print("# groups of {}; all together every {} steps (0: never)\n", request.work.group_size,
                request.work.synchronise_every);
+  }
+  if (const NeighborOptions& beside = request.neighbors; beside.count > 0) {
+    fmt::print("# beside {}{}{}\n", counted(beside.count, "busy neighbour"),
+               beside.pinned ? ", each on a core of its own" : "",
+               beside.nice > 0 ? fmt::format(", with nice {}", beside.nice) : "");
   }
   fmt::print("# time of a call: mean over the ranks; then over the calls; then the median of {}\n",
              counted(request.repetitions, "repetition"));

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "base/options.h"
 #include "cli/bench/rank.h"
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/program.h"
 #include "cli/console/words.h"
-#include "collective/options.h"
 #include "fabric/launcher.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"
@@ -24,6 +24,7 @@ constexpr long kMostRepetitions = 1000;
 constexpr int kDefaultWindow = 8;
 // Wide enough that the slow rank's lag never holds the others back.
 constexpr int kChronicWindow = 64;
+constexpr long kMostNeighbors = 1024;
 constexpr double kMostSeconds = 86'400;
 constexpr double kDefaultTimeout = 900;
 // Two elements, so that the marks of even and odd iterations both have a place.
@@ -166,6 +167,15 @@ void add_common_options(CLI::App& command, Typed& typed, const Defaults& default
   add_run_options(command, typed, defaults);
 }
 
+void add_neighbor_options(CLI::App& command, Typed& typed) {
+  add(command, "--neighbors", typed.neighbors, "N",
+      "Start so many busy processes beside the ranks, for the whole run; 0 if not given");
+  command.add_flag("--neighbors-pinned", typed.neighbors_pinned,
+                   "Neighbour i stays on the i-th core; the kernel moves them if not given");
+  add(command, "--neighbors-nice", typed.neighbors_nice, "N",
+      "Let them give way, from 1 to 19; 0 if not given");
+}
+
 void add_plain_options(CLI::App& command, Typed& typed) {
   command
       .add_option("--iterations", typed.iterations, "Timed calls per size; by time if not given")
@@ -216,6 +226,13 @@ Request checked(const Typed& typed, const Defaults& defaults) {
   request.timeout_seconds =
       typed.timeout.empty() ? kDefaultTimeout : seconds("--timeout", typed.timeout, kMostSeconds);
   request.json_file = typed.json;
+  request.neighbors = {.count = number("--neighbors", typed.neighbors, 0, kMostNeighbors, 0),
+                       .pinned = typed.neighbors_pinned,
+                       .nice = number("--neighbors-nice", typed.neighbors_nice, 0, 19, 0)};
+  if (request.neighbors.count == 0 && (typed.neighbors_pinned || !typed.neighbors_nice.empty())) {
+    throw UsageError(
+        "--neighbors-pinned and --neighbors-nice are for --neighbors N, which is not given");
+  }
   if (launcher) return checked_under_launcher(typed, defaults, request, *launcher);
   request.fabric = named_fabric(typed.fabric.empty() ? defaults.fabric : typed.fabric);
   if (request.fabric.empty() && !typed.ranks_each.empty()) {
@@ -225,8 +242,8 @@ Request checked(const Typed& typed, const Defaults& defaults) {
   request.ours = request.fabric.empty() ? our_side(request.ranks, kRankCommand)
                                         : our_side_across(request.ranks, kRankCommand,
                                                           request.fabric, request.ranks_each);
-  request.peers =
-      find_peers(typed.against.empty() ? defaults.against : typed.against, request.ranks);
+  request.peers = find_peers(typed.against.empty() ? defaults.against : typed.against,
+                             request.ranks, request.neighbors.count > 0);
   const bool by_name = !typed.against.empty() && typed.against != "all";
   if (by_name && !request.peers.missing.empty()) {
     throw UsageError("--against: " + request.peers.missing.front());

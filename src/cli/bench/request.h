@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/peers/workload.h"
+#include "cli/bench/neighbors.h"
 #include "cli/bench/side.h"
 
 namespace syncopate::cli::bench {
@@ -15,6 +16,8 @@ struct Typed {
   std::string ranks, bytes, iterations, seconds, warmup, repeat, against, json, timeout;
   std::string triggers, grace, window, group_size, synchronise_every;
   std::string fabric, ranks_each, machines;
+  std::string neighbors, neighbors_nice;
+  bool neighbors_pinned = false;
   bool no_touch = false;
   bool read = false;
   bool chronic = false;
@@ -42,6 +45,7 @@ struct Request {
   Side ours;
   std::string fabric;  ///< Empty: one board.
   int ranks_each = 1;  ///< With a fabric.
+  NeighborOptions neighbors;
   std::string json_file;
   bool speaks = true;  ///< Of ranks that a launcher has started, the first shows the results.
 
@@ -57,6 +61,8 @@ void add_rank_options(CLI::App& command, Typed& typed, const Defaults& defaults)
 void add_run_options(CLI::App& command, Typed& typed, const Defaults& defaults);
 /// Both, and the sizes.
 void add_common_options(CLI::App& command, Typed& typed, const Defaults& defaults);
+/// Busy processes of someone else beside the ranks.
+void add_neighbor_options(CLI::App& command, Typed& typed);
 void add_plain_options(CLI::App& command, Typed& typed);
 void add_skew_options(CLI::App& command, Typed& typed, const Defaults& defaults);
 

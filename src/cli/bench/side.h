@@ -48,7 +48,9 @@ struct Peers {
 };
 
 /// The peers in a list such as "openmpi,gloo" or "all" or "none". Throws UsageError for others.
-Peers find_peers(const std::string& list, int ranks);
+/// `also_unbound`: MPIs that bind ranks to cores by themselves are there twice, bound and free to
+/// move.
+Peers find_peers(const std::string& list, int ranks, bool also_unbound = false);
 
 /// Runs a side and returns the objects it printed. Throws std::runtime_error with the end of what
 /// it wrote to stderr if it failed, and Interrupted if the user ended it.

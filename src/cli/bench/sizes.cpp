@@ -23,7 +23,9 @@ std::optional<std::size_t> parse_size(std::string_view text) {
   if (stop == end) return number;
   const std::size_t unit = kUnits.find(*stop);
   if (unit == std::string_view::npos || stop + 1 != end) return std::nullopt;
-  return number << (10 * (unit + 1));
+  const std::size_t shift = 10 * (unit + 1);
+  if (number > kMostBytes >> shift) return std::nullopt;
+  return number << shift;
 }
 
 /// One entry of the list: a size or a range of sizes. Empty if it cannot be read.
@@ -39,7 +41,11 @@ std::vector<std::size_t> parse_entry(std::string_view text) {
   const auto factor = colon == text.size() ? kDefaultFactor : parse_size(text.substr(colon + 1));
   if (!low || !high || !factor || *low == 0 || *low > *high || *factor < 2) return {};
   std::vector<std::size_t> sizes;
-  for (std::size_t size = *low; size < *high; size *= *factor) sizes.push_back(size);
+  // Compared by division: a product may not fit into 64 bits.
+  for (std::size_t size = *low; size < *high; size *= *factor) {
+    sizes.push_back(size);
+    if (size > *high / *factor) break;
+  }
   sizes.push_back(*high);
   return sizes;
 }

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/options.h"
 #include "bench/peers/measure.h"
 #include "bench/peers/statistics.h"
 #include "cli/bench/ours.h"
-#include "collective/options.h"
 
 namespace syncopate::cli::bench {
 
@@ -183,7 +183,7 @@ class Tax {
     if (others == Others::parked) return;
     while (!gong.everyone_agrees()) {
       if (exchange != nullptr) {
-        exchange->exchange();
+        exchange->exchange().pass();
       } else {
         computation_.run(kFewSweeps);
       }

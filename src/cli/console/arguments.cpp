@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "syncopate/error.h"
+
 namespace syncopate::cli {
 
 namespace {
@@ -18,7 +20,23 @@ std::optional<Number> read(const std::string& text) {
   return number;
 }
 
+/// As an Error does it.
+std::string spelt_out(const std::string& text) {
+  return Error(ErrorCode::invalid_argument, text, "").what_happened();
+}
+
 }  // namespace
+
+UsageError::UsageError(const std::string& sentence) : std::runtime_error(spelt_out(sentence)) {}
+
+void check_text(const std::string& option, const std::string& text) {
+  if (text.empty()) {
+    throw UsageError(fmt::format("{} is empty; give it a value, or leave it out", option));
+  }
+  if (spelt_out(text) == text) return;
+  throw UsageError(
+      fmt::format("{} must be text in UTF-8 without control characters, not '{}'", option, text));
+}
 
 long whole_number(const std::string& option, const std::string& text, long low, long high) {
   const auto number = read<long>(text);

@@ -1,6 +1,7 @@
 #include "cli/console/machine.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -33,6 +34,18 @@ std::string proc_value(const char* file, const std::string& key) {
 }  // namespace
 
 int usable_cores() { return board::make_thread_host()->cores().count(); }
+
+std::string restricted_cores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return "";
+  if (CPU_COUNT(&mask) >= sysconf(_SC_NPROCESSORS_ONLN)) return "";
+  std::string list;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &mask)) list += (list.empty() ? "" : ",") + std::to_string(core);
+  }
+  return list;
+}
 
 std::string machine_description() {
   std::string processor = proc_value("/proc/cpuinfo", "model name");

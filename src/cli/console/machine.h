@@ -7,6 +7,8 @@ namespace syncopate::cli {
 
 /// Cores this process may use: those it may run on, and no more than a container's quota allows.
 int usable_cores();
+/// "2,3": the cores that this process may use, if these are not all of the machine; else empty.
+std::string restricted_cores();
 
 /// "AMD EPYC, 2 cores, 23 GiB, Linux 6.1.0"
 std::string machine_description();

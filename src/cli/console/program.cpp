@@ -5,10 +5,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string>
+#include <system_error>
 
 #include "board/meeting.h"
 #include "cli/console/arguments.h"
@@ -107,7 +110,7 @@ int parse(int count, char** arguments, const AddCommands& add) {
     program.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);
-    return complain(explanation(program, error, count > 1 ? arguments[1] : ""), kWrongUse);
+    throw UsageError(explanation(program, error, count > 1 ? arguments[1] : ""));
   }
   if (program.get_subcommands().empty()) {
     return complain(
@@ -116,6 +119,38 @@ int parse(int count, char** arguments, const AddCommands& add) {
         kWrongUse);
   }
   return exit_code;
+}
+
+std::string unwritten(int error) {
+  const std::string reason = error != 0 ? fmt::format(": {}", std::strerror(error)) : "";
+  return sentence("the output cannot be written" + reason);
+}
+
+/// What was printed and did not get there is no success.
+int after_output(int exit_code) {
+  errno = 0;
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || exit_code != 0) return exit_code;  // A failure has been explained.
+  return complain(unwritten(errno), kFailed);
+}
+
+int run_and_explain(int count, char** arguments, const AddCommands& add) {
+  try {
+    return parse(count, arguments, add);
+  } catch (const Silence& silence) {
+    return silence.exit_code;
+  } catch (const UsageError& error) {
+    return complain(error.what(), kWrongUse);
+  } catch (const Error& error) {
+    const bool refused = error.code() == ErrorCode::invalid_argument;
+    return complain(sentence(error.what_happened()) + " " + sentence(error.what_to_do()),
+                    refused ? kWrongUse : kFailed);
+  } catch (const std::system_error& error) {
+    const bool printing = std::ferror(stdout) != 0;
+    return complain(printing ? unwritten(error.code().value()) : sentence(error.what()), kFailed);
+  } catch (const std::exception& error) {
+    return complain(sentence(error.what()), kFailed);
+  }
 }
 
 }  // namespace
@@ -130,19 +165,7 @@ void refuse_under_launcher(const std::string& command, const std::string& instea
 
 int run_program(int count, char** arguments, const AddCommands& add) {
   open_standard_streams();
-  try {
-    return parse(count, arguments, add);
-  } catch (const Silence& silence) {
-    return silence.exit_code;
-  } catch (const UsageError& error) {
-    return complain(error.what(), kWrongUse);
-  } catch (const Error& error) {
-    const bool refused = error.code() == ErrorCode::invalid_argument;
-    return complain(sentence(error.what_happened()) + " " + sentence(error.what_to_do()),
-                    refused ? kWrongUse : kFailed);
-  } catch (const std::exception& error) {
-    return complain(sentence(error.what()), kFailed);
-  }
+  return after_output(run_and_explain(count, arguments, add));
 }
 
 }  // namespace syncopate::cli

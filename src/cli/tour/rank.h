@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "collective/options.h"
+#include "base/options.h"
 
 namespace syncopate::cli::tour {
 

@@ -14,7 +14,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
@@ -23,10 +22,10 @@
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/program.h"
-#include "collective/world_state.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"
 #include "train/checkpoint.h"
+#include "world/world_state.h"
 
 namespace syncopate::cli {
 namespace {
@@ -213,7 +212,7 @@ train::Config Crew::decide(const std::function<train::Config()>& decision) {
   if (!world_) return decision();
   train::Config config;
   first([&] { config = decision(); });
-  return nlohmann::json::parse(from_first(train::config_text(config))).get<train::Config>();
+  return train::parse_config(from_first(train::config_text(config)));
 }
 
 train::Position Crew::check(const train::Config& config, const std::optional<fs::path>& resumed) {
@@ -232,7 +231,9 @@ train::Position Crew::check(const train::Config& config, const std::optional<fs:
 train::Finished Crew::run(const train::Config& config, const train::JobOptions& options) {
   std::string directory;
   first([&] {
-    directory = train::make_run(config, options.runs).string();
+    const train::NewRun made = train::make_run(config, options.runs);
+    if (!made.warning.empty()) fmt::print(stderr, "syncopate: {}\n", made.warning);
+    directory = made.directory.string();
     lock_.emplace(directory);
   });
   return train_here(directory, config, options, false);

@@ -1,6 +1,7 @@
 // `syncopate-train`: the commands that need libtorch. Users start it as `syncopate train` and the
 // like.
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -19,6 +20,7 @@ constexpr auto kForOthersToSpeak = std::chrono::seconds(1);
 
 int main(int count, char** arguments) {
   using namespace syncopate;
+  std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error of its writer (ulimit -f).
   const int code = cli::run_program(count, arguments, [](CLI::App& program, int& exit_code) {
     cli::add_train(program, exit_code);
     cli::add_compare(program, exit_code);

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/durations.h"
 #include "cli/console/arguments.h"
 #include "cli/console/words.h"
-#include "collective/durations.h"
 #include "fabric/plugin.h"
 #include "launch/launcher.h"
 #include "syncopate/strategy.h"
@@ -18,7 +18,7 @@
 namespace syncopate::cli {
 namespace {
 
-constexpr long kMostSamples = 1'000'000'000'000;
+using train::kMostSamples;
 /// What Adam's authors suggest. The rates of the workloads are for sgd, and far too high for it.
 constexpr double kRateOfAdam = 1e-3;
 
@@ -28,7 +28,39 @@ double number(const char* option, const std::string& text) {
   if (const auto value = detail::number<double>(text); value && std::isfinite(*value)) {
     return *value;
   }
-  throw UsageError(fmt::format("{} is '{}'; give a number", option, text));
+  throw UsageError(fmt::format("{} is '{}'; give a finite number", option, text));
+}
+
+void check_texts(const TypedSettings& typed) {
+  const auto check = [](const char* option, const std::optional<std::string>& text) {
+    if (text) check_text(option, *text);
+  };
+  check("--workload", typed.workload);
+  check("--model", typed.model);
+  check("-n", typed.ranks);
+  check("--batch", typed.batch);
+  check("--optimizer", typed.optimizer);
+  check("--rate", typed.rate);
+  check("--momentum", typed.momentum);
+  check("--weight-decay", typed.weight_decay);
+  check("--schedule", typed.schedule);
+  check("--imbalance", typed.imbalance);
+  check("--pace", typed.pace);
+  check("--until", typed.until);
+  check("--evaluate-every", typed.evaluate_every);
+  check("--checkpoint-every", typed.checkpoint_every);
+  check("--target", typed.target);
+  check("--seed", typed.seed);
+  check("--device", typed.device);
+  check("--data", typed.data);
+  check("--runs", typed.runs);
+  check("--timeout", typed.timeout);
+}
+
+double target(const std::string& text) {
+  const double value = number("--target", text);
+  if (value < 0) throw UsageError(fmt::format("--target is {}; give 0 or more", value));
+  return value;
 }
 
 double pace_ms(const std::string& text) {
@@ -113,6 +145,7 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
 
 train::Config read_settings(const TypedSettings& typed, const std::string& strategy,
                             const Crew& crew) {
+  check_texts(typed);
   if (!typed.workload) {
     throw UsageError("--workload is missing; 'syncopate workloads' lists those there are");
   }
@@ -146,11 +179,15 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
     config.rate = kRateOfAdam;
     config.momentum = 0;
   }
+  if (!is_adam(config.optimizer) && usual.rate_for > 0) {
+    const double samples = double(config.ranks) * double(config.batch);
+    config.rate *= std::min(1.0, samples / double(usual.rate_for));
+  }
   if (typed.rate) config.rate = number("--rate", *typed.rate);
   if (typed.momentum) config.momentum = number("--momentum", *typed.momentum);
   if (typed.weight_decay) config.weight_decay = number("--weight-decay", *typed.weight_decay);
   if (typed.until) config.until = train::Until::parse(*typed.until);
-  if (typed.target) config.target = number("--target", *typed.target);
+  if (typed.target) config.target = target(*typed.target);
   if (typed.seed) config.seed = std::uint64_t(whole_number("--seed", *typed.seed, 0, kMostSamples));
   config.pace_ms = crew.crowded(config.ranks) ? usual.pace_ms : 0;
   if (typed.pace) config.pace_ms = pace_ms(*typed.pace);

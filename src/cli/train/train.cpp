@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -66,9 +67,12 @@ void report(const train::Finished& finished, const train::Config& config, bool s
 /// Nobody wants to hear of it only from a loss that reads nan.
 void explain_divergence(const train::Finished& finished, const train::Config& config) {
   fmt::print(stderr,
-             "syncopate: the run diverged: by round {:.0f} its loss was no number any more. Try a "
-             "--rate below {:g}\n",
-             finished.result->rounds, config.rate);
+             "syncopate: the run diverged: by round {:.0f} its loss {}. Try a --rate below {:g}\n",
+             finished.result->rounds,
+             std::isfinite(finished.result->loss)
+                 ? fmt::format("had grown to {:.3g}", finished.result->loss)
+                 : "was no number any more",
+             config.rate);
 }
 
 /// How far the run had come, and what goes on otherwise than before.
@@ -91,6 +95,7 @@ train::Config resumed(const TypedSettings& typed, const std::optional<std::strin
     throw UsageError("--runs is for new runs, and --resume goes on in " + directory +
                      "; leave one of them out");
   }
+  if (directory.empty()) throw UsageError("--resume is empty; name the directory of a run");
   const train::Config kept = train::read_config(directory);
   train::Config asked = kept;
   TypedSettings all = typed;

@@ -13,10 +13,14 @@ void list() {
     const train::Defaults& usual = workload.defaults;
     fmt::print("{}\n    models     {}\n    data       {}\n    imbalance  {}\n", workload.name,
                fmt::join(workload.models, ", "), workload.data, workload.imbalance);
-    fmt::print(
-        "    usually    batch {}, {} at rate {}, {:g} epochs, target {} {:g}{}\n", usual.batch,
-        usual.optimizer, usual.rate, usual.epochs, workload.regression ? "loss" : "accuracy",
-        workload.regression ? usual.target : 100 * usual.target, workload.regression ? "" : " %");
+    fmt::print("    usually    batch {}, {} at rate {}{}, {:g} epochs, target {} {:g}{}\n",
+               usual.batch, usual.optimizer, usual.rate,
+               usual.rate_for > 0
+                   ? fmt::format(" (less for steps of fewer than {} samples)", usual.rate_for)
+                   : "",
+               usual.epochs, workload.regression ? "loss" : "accuracy",
+               workload.regression ? usual.target : 100 * usual.target,
+               workload.regression ? "" : " %");
     if (usual.pace_ms > 0) {
       fmt::print("    pace       {:g} ms per {} where ranks outnumber cores\n", usual.pace_ms,
                  workload.unit);

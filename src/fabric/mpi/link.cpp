@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fabric/mpi/await.h"
+#include "fabric/mpi/builds.h"
 #include "fabric/mpi/check.h"
 #include "fabric/mpi/communicator.h"
 #include "fabric/mpi/fabric.h"
@@ -19,17 +20,20 @@ namespace syncopate::fabric::mpi {
 namespace {
 
 /// Ranks may come late, or when others have given up: they wait for each other here, and from then
-/// on all are there.
-Communicator world_where_all_are(std::chrono::nanoseconds timeout) {
+/// on all are there, and of one build.
+Communicator world_where_all_are(std::chrono::nanoseconds timeout, const std::string& build) {
   Communicator world = Communicator::copy_of(MPI_COMM_WORLD, timeout);
   world.meet(timeout);
+  expect_one_build(world, build);
   return world;
 }
 
 class MpiLink : public Link, private User {
  public:
-  explicit MpiLink(std::chrono::nanoseconds timeout)
-      : timeout_(timeout), world_(world_where_all_are(timeout)), machines_(find_machines(world_)) {}
+  MpiLink(std::chrono::nanoseconds timeout, const std::string& build)
+      : timeout_(timeout),
+        world_(world_where_all_are(timeout, build)),
+        machines_(find_machines(world_)) {}
 
   const Place& place() const override { return machines_.place; }
 
@@ -85,11 +89,12 @@ class MpiLink : public Link, private User {
 }  // namespace syncopate::fabric::mpi
 
 extern "C" __attribute__((visibility("default"))) syncopate::fabric::Link* syncopate_fabric_link(
-    int version, std::int64_t timeout) {
+    int version, std::int64_t timeout, const char* build) {
   if (version != syncopate::fabric::kPluginVersion) return nullptr;
-  syncopate::fabric::mpi::start();
+  const std::chrono::nanoseconds patience(timeout);
+  syncopate::fabric::mpi::start(patience);
   try {
-    return new syncopate::fabric::mpi::MpiLink(std::chrono::nanoseconds(timeout));
+    return new syncopate::fabric::mpi::MpiLink(patience, build);
   } catch (...) {
     // Somebody may never come: when the process exits, nobody waits for it.
     syncopate::fabric::mpi::leave_running();

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <string>
 
+#include "fabric/addresses.h"
 #include "fabric/split.h"
 
 namespace syncopate::fabric::mpi {
 namespace {
 
 constexpr int kLongestSplit = 1024;
+/// The name of a host or its addresses; and sums of it fit.
+constexpr int kLongestText = 4096;
 
 /// The value that rank 0 sees: a launcher need not pass the variable on to other hosts.
 std::string split_text(const Communicator& world) {
@@ -39,6 +43,18 @@ std::string processor_name() {
   return name;
 }
 
+/// The addresses of this host, as bytes.
+std::string networks() {
+  const std::vector<in_addr_t> addresses = addresses_of_host();
+  return {reinterpret_cast<const char*>(addresses.data()), addresses.size() * sizeof(in_addr_t)};
+}
+
+std::vector<std::uint32_t> networks_in(const std::string& bytes) {
+  std::vector<std::uint32_t> result(std::min(bytes.size() / sizeof(in_addr_t), kMostAddresses));
+  std::memcpy(result.data(), bytes.data(), result.size() * sizeof(in_addr_t));
+  return result;
+}
+
 /// Of every rank, the value it gives.
 std::vector<int> gather(int value, const Communicator& world) {
   std::vector<int> all(world.size());
@@ -49,6 +65,12 @@ std::vector<int> gather(int value, const Communicator& world) {
 /// Of every rank, the text it gives.
 std::vector<std::string> gather(const std::string& text, const Communicator& world) {
   const std::vector<int> lengths = gather(static_cast<int>(text.size()), world);
+  for (std::size_t rank = 0; rank < lengths.size(); ++rank) {
+    if (lengths[rank] >= 0 && lengths[rank] <= kLongestText) continue;
+    fail("rank " + std::to_string(rank) + " has a text of " + std::to_string(lengths[rank]) +
+             " bytes for the others",
+         "Install the same build of Syncopate on every machine");
+  }
   std::vector<int> begins(lengths.size());
   std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), 0);
   std::string all(begins.back() + lengths.back(), '\0');
@@ -87,6 +109,7 @@ Machines find_machines(const Communicator& world) {
   check(MPI_Bcast(&first, 1, MPI_INT, 0, machine.handle()), "MPI_Bcast");
   const std::vector<int> first_of = gather(first, world);
   const std::vector<std::string> address_of = gather(address, world);
+  const std::vector<std::string> networks_of = gather(networks(), world);
   std::vector<int> firsts = first_of;
   std::sort(firsts.begin(), firsts.end());
   firsts.erase(std::unique(firsts.begin(), firsts.end()), firsts.end());
@@ -98,7 +121,10 @@ Machines find_machines(const Communicator& world) {
     place.machine_of.push_back(static_cast<int>(found - firsts.begin()));
   }
   place.machine = place.machine_of[place.rank];
-  for (const int rank : firsts) place.addresses.push_back(address_of[rank]);
+  for (const int rank : firsts) {
+    place.addresses.push_back(address_of[rank]);
+    place.networks.push_back(networks_in(networks_of[rank]));
+  }
   const bool is_first = first == place.rank;
   return {std::move(place), std::move(machine), world.split(is_first ? 0 : MPI_UNDEFINED)};
 }

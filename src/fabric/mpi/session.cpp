@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "fabric/mpi/check.h"
+#include "fabric/mpi/watchdog.h"
 
 namespace syncopate::fabric::mpi {
 namespace {
@@ -83,6 +85,14 @@ const char* name_of(int level) {
   return level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED" : "MPI_THREAD_MULTIPLE";
 }
 
+/// A rank that dies early is not missed by MPI, if the launcher lets the others live.
+std::string in_vain(std::chrono::nanoseconds timeout) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout).count();
+  return "syncopate: MPI_Init did not come back for " + std::to_string(seconds) +
+         " s, as some rank has not come or has died there. Look for what it has said, or allow "
+         "more time (SYNCOPATE_TIMEOUT, in seconds).\n";
+}
+
 }  // namespace
 
 bool running() {
@@ -106,7 +116,7 @@ User::~User() {
   std::erase(users, this);
 }
 
-void start() {
+void start(std::chrono::nanoseconds timeout) {
   check_library();
   int finalized = 0;
   check(MPI_Finalized(&finalized), "MPI_Finalized");
@@ -132,7 +142,10 @@ void start() {
     }
     return attach_to_the_end();
   }
-  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
+  {
+    const Watchdog watch(timeout, in_vain(timeout));
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
+  }
   started_by = getpid();
   // Registered after MPI's own functions for the exit, so it runs before them.
   std::atexit(end);

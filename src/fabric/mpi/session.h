@@ -2,10 +2,13 @@
 // process exits. In between it lives on, however many links come and go.
 #pragma once
 
+#include <chrono>
+
 namespace syncopate::fabric::mpi {
 
-/// Starts MPI if it is not running. Throws if it cannot be used from the agent's thread.
-void start();
+/// Starts MPI if it is not running. Throws if it cannot be used from the agent's thread. If MPI
+/// does not come back within the time, the process ends: nothing else gets it out of MPI_Init.
+void start(std::chrono::nanoseconds timeout);
 
 /// Whether MPI was started by this, and not by the program.
 bool started_here();

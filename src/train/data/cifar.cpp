@@ -20,27 +20,6 @@ const Remedy& cifar_remedy() {
   return words;
 }
 
-/// Each record is a label and the picture.
-void append(Images& images, const std::filesystem::path& path) {
-  const std::vector<std::uint8_t> bytes = read_file(path, cifar_remedy());
-  const std::size_t record = 1 + images.bytes_each();
-  if (bytes.size() != kPerFile * record) {
-    refuse(fmt::format("{} has {} bytes, where {} images of CIFAR-10 need {}", path.string(),
-                       bytes.size(), kPerFile, kPerFile * record),
-           cifar_remedy().wrong);
-  }
-  for (std::size_t i = 0; i < kPerFile; ++i) {
-    const auto at = bytes.begin() + std::ptrdiff_t(i * record);
-    if (*at >= kImageClasses) {
-      refuse(fmt::format("{}: label {} is {}, where 0 to {} are allowed", path.string(), i, *at,
-                         kImageClasses - 1),
-             cifar_remedy().wrong);
-    }
-    images.labels.push_back(*at);
-    images.pixels.insert(images.pixels.end(), at + 1, at + std::ptrdiff_t(record));
-  }
-}
-
 std::filesystem::path folder(const std::filesystem::path& data) {
   if (std::filesystem::exists(data / "test_batch.bin")) return data;
   return data / "cifar-10-batches-bin";
@@ -52,7 +31,32 @@ Images empty(std::size_t files) {
   return images;
 }
 
+void append(Images& images, const std::filesystem::path& path) {
+  append_cifar(images, read_file(path, cifar_remedy()), path.string(), kPerFile);
+}
+
 }  // namespace
+
+// Each record is a label and the picture.
+void append_cifar(Images& images, std::span<const std::uint8_t> bytes, const std::string& name,
+                  std::size_t due) {
+  const std::size_t record = 1 + std::size_t(images.bytes_each());
+  if (bytes.size() != due * record) {
+    refuse(fmt::format("{} has {} bytes, where {} images of CIFAR-10 need {}", name, bytes.size(),
+                       due, due * record),
+           cifar_remedy().wrong);
+  }
+  for (std::size_t i = 0; i < due; ++i) {
+    const auto at = bytes.begin() + std::ptrdiff_t(i * record);
+    if (*at >= kImageClasses) {
+      refuse(fmt::format("{}: label {} is {}, where 0 to {} are allowed", name, i, *at,
+                         kImageClasses - 1),
+             cifar_remedy().wrong);
+    }
+    images.labels.push_back(*at);
+    images.pixels.insert(images.pixels.end(), at + 1, at + std::ptrdiff_t(record));
+  }
+}
 
 Images read_cifar_train(const std::filesystem::path& data) {
   Images images = empty(kTrainFiles);

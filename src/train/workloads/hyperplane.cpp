@@ -57,6 +57,8 @@ Workload hyperplane() {
           .regression = true,
           .defaults = {.batch = 256,
                        .rate = 0.05,
+                       // It may be at most about samples / (inputs + samples), or errors grow.
+                       .rate_for = 2048,
                        .momentum = 0,
                        .epochs = 12,
                        .target = 0.016,

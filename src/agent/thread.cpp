@@ -1,0 +1,113 @@
+#include "agent/thread.h"
+
+#include <chrono>
+#include <utility>
+
+namespace syncopate::detail {
+
+using board::Time;
+
+AgentThread::AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
+                         const ControlMemory& memory, std::unique_ptr<board::Host> host,
+                         std::unique_ptr<TaskSource> source, Duration timeout)
+    : memory_(memory),
+      host_(std::move(host)),
+      roster_(memory_.roster(), board::Roster::kAgentsRank, *host_),
+      mailbox_(memory_.mailbox(), roster_, *host_),
+      bell_(place.machines(), place.machine, fabric::doorbell_addresses(place),
+            [this] { answer_bell(); }) {
+  agent_ = std::make_unique<Agent>(std::move(fabric), place, roster_, mailbox_, *host_, bell_,
+                                   std::move(source), timeout);
+  thread_ = std::thread([this] { run(); });
+}
+
+void AgentThread::finish() {
+  if (!thread_.joinable()) return;
+  mailbox_.call();
+  thread_.join();
+}
+
+void AgentThread::set_timeout(Duration timeout) {
+  const std::lock_guard lock(turn_);
+  if (agent_ != nullptr) agent_->set_timeout(timeout);
+}
+
+Time AgentThread::turn(Time now) {
+  const std::uint64_t nudges = nudges_.load();
+  return agent_->turn(now, nudges != std::exchange(nudges_seen_, nudges));
+}
+
+void AgentThread::run() {
+  board::become_servant("syncopate agent");
+  std::unique_lock lock(turn_);
+  PollingPolicy& polling = agent_->polling();
+  for (Time now = host_->now(); !agent_->over(now); now = host_->now()) {
+    const Time again_at = turn(now);
+    if (agent_->over(now)) break;
+    const CpuBudget here = agent_->budget(now);
+    const bool stay = polling.awake(now, here, here.ranks + 1) && !driven_;
+    if (stay) polling.note_awake();
+    sleeps_until_ = stay ? now : now + polling.nap(now, again_at, here, agent_->others_ring(now));
+    const Time until = sleeps_until_;
+    const std::uint64_t calls = agent_->calls_seen();
+    const board::Watched nudges{.word = &nudges_, .seen = nudges_seen_};
+    const auto rest = std::chrono::nanoseconds(PollingPolicy::while_driven(here));
+    lock.unlock();
+    if (stay) {
+      host_->yield(host_->now());
+    } else {
+      mailbox_.calls().sleep(*host_, calls, until, nudges);
+    }
+    // Not on the event of calls, so that no rank that calls has to wake it.
+    while (driven_) std::this_thread::sleep_for(rest);
+    lock.lock();
+  }
+  const auto agent = std::move(agent_);
+  lock.unlock();  // Other threads may want to do the agent's work, and see that there is none left.
+}
+
+void AgentThread::answer_bell() {
+  const std::unique_lock lock(turn_, std::try_to_lock);
+  if (!lock) return nudge();
+  const Time now = host_->now();
+  if (agent_ == nullptr || agent_->over(now)) return;
+  agent_->polling().note_ring();
+  const Time again_at = turn(now);
+  // What it was about may come a moment later: then the agent has to look for it.
+  hand_over(now, agent_->told() ? again_at : now);
+}
+
+void AgentThread::hand_over(Time now, Time again_at) {
+  if (agent_->over(now) || again_at < sleeps_until_) nudge();
+}
+
+void AgentThread::nudge() {
+  nudges_.increment();
+  mailbox_.calls().nudge(*host_);
+}
+
+void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time until) {
+  // Where others need the core, the agent's thread is more likely to get it, and to keep it.
+  if (host_->crowded(host_->now())) return mailbox_.call();
+  driven_ = true;
+  const std::lock_guard lock(turn_);  // A turn of the agent is short, and its last for now.
+  if (agent_ != nullptr) {
+    agent_->polling().note_news(host_->now());
+    agent_->hurry();
+  }
+  while (agent_ != nullptr && event.read() == seen) {
+    const Time now = host_->now();
+    if (now >= until || agent_->over(now)) break;
+    const Time again_at = turn(now);
+    const bool news = event.read() != seen;
+    // The agent's own thread rests meanwhile.
+    const bool stay = !news && agent_->polling().awake(now, agent_->budget(now), roster_.ranks());
+    const bool under_way = again_at <= now;
+    if (!stay && (under_way || !news)) hand_over(now, again_at);
+    if (!stay) break;
+    host_->yield(host_->now());
+  }
+  driven_ = false;
+}
+
+}  // namespace syncopate::detail

@@ -1,0 +1,74 @@
+// Drives an agent in the process of its machine's first rank, from one thread at a time: a thread
+// of its own, that rank while it waits, or the bell's when it was rung. There is no way to sleep
+// until a message of MPI comes, so the thread looks often while a rank waits, and seldom while none
+// does.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "agent/agent.h"
+#include "agent/control_memory.h"
+#include "agent/mailbox.h"
+#include "agent/task.h"
+#include "board/event.h"
+#include "board/host.h"
+#include "board/roster.h"
+#include "fabric/doorbell.h"
+#include "fabric/fabric.h"
+#include "syncopate/policy.h"
+
+namespace syncopate::detail {
+
+class AgentThread {
+ public:
+  using Time = board::Time;
+
+  AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
+              const ControlMemory& memory, std::unique_ptr<board::Host> host,
+              std::unique_ptr<TaskSource> source, Duration timeout);
+  AgentThread(const AgentThread&) = delete;
+  AgentThread& operator=(const AgentThread&) = delete;
+  ~AgentThread() { finish(); }
+
+  /// Returns when the agent is over. From then on the fabric is not used.
+  void finish();
+  void set_timeout(Duration timeout);
+
+  /// Does the agent's work on the thread of a rank that waits for its end anyway, which spares two
+  /// changes of threads: until there is news after `seen`, or nothing more to do for now.
+  void drive(const board::Event& event, std::uint64_t seen, Time until);
+
+ private:
+  void run();
+  /// On the bell's thread: does the agent's work, if no other thread does, before it wakes the
+  /// agent's.
+  void answer_bell();
+  /// After a turn on another thread than the agent's, which sleeps: wakes it if that is too long
+  /// for a turn that should be at `again_at`.
+  void hand_over(Time now, Time again_at);
+  /// Has the agent's thread, or the rank that does its work, take another turn. Unlike a call of a
+  /// rank this is no news.
+  void nudge();
+  Time turn(Time now);
+
+  ControlMemory memory_;
+  std::unique_ptr<board::Host> host_;
+  board::Roster roster_;
+  AgentMailbox mailbox_;
+  board::Shared<std::uint64_t> nudges_;
+  std::atomic<bool> driven_ = false;  ///< A rank does the agent's work.
+
+  std::mutex turn_;                ///< For the agent and what follows.
+  std::unique_ptr<Agent> agent_;   ///< Gone once it is over.
+  std::uint64_t nudges_seen_ = 0;  ///< In the last turn.
+  Time sleeps_until_ = 0;          ///< The agent's thread, unless it is called.
+
+  fabric::Doorbell bell_;  ///< After the agent, so that its thread ends first.
+  std::thread thread_;
+};
+
+}  // namespace syncopate::detail

@@ -1,0 +1,112 @@
+// The one way to wait in the library: for news of an event, with a deadline that names whom the
+// rank waited for. While nothing happens the rank looks for a moment and then sleeps; now and then
+// it asks the kernel whether the others live, and the agent whether it has failed.
+#pragma once
+
+#include <string>
+
+#include "agent/handle.h"
+#include "board/event.h"
+#include "board/host.h"
+#include "board/roster.h"
+#include "board/words.h"
+#include "syncopate/policy.h"
+
+namespace syncopate::world {
+
+using board::Time;
+
+/// How soon to look again when a round could not start for lack of a buffer.
+inline constexpr Time kShortly = 1'000'000;
+
+/// A rank's waits, one after the other.
+class Wait {
+ public:
+  /// `timeout` may change between two waits.
+  Wait(board::Roster& roster, board::Host& host, const Duration& timeout,
+       detail::AgentHandle agent);
+
+  /// From here on the deadline counts.
+  void begin(Time now) {
+    began_ = now;
+    deadline_ = now + timeout_.count();
+  }
+  bool expired(Time now) const { return now >= deadline_; }
+  Duration lasted(Time now) const { return Duration(now - began_); }
+  /// What was waited for has come.
+  void succeed() { roster_.note_wait(/*in_vain=*/false); }
+  /// The deadline has passed: throws Error(timeout) that says "rank 3 waited 5 s for WHOM in
+  /// WHERE".
+  [[noreturn]] void give_up(Time now, const std::string& whom, const std::string& where);
+
+  enum class Agent : bool {
+    left_alone,  // it has nothing to do with what is waited for
+    driven,      // if it is in this process, its work is done here meanwhile
+  };
+  /// Returns with news after `seen`, at `until`, or now and then in between; it is `now`. Returns
+  /// the time. Throws what the agent has failed of, and if the others take this rank for dead.
+  Time for_news(board::Event& event, std::uint64_t seen, Time now, Time until, Agent agent,
+                const board::Watched& watched = {});
+
+ private:
+  void look_after_others(board::Event& event, Time now);
+
+  board::Roster& roster_;
+  board::Host& host_;
+  const Duration& timeout_;
+  detail::AgentHandle agent_;
+  board::Lookout lookout_;
+  Time began_ = 0;
+  Time deadline_ = 0;
+  Time looked_at_ = 0;  ///< When the others were last looked after.
+};
+
+/// How many sleepers are worth waking to help with a round of `chunks` chunks. Twice the cores,
+/// because a sleeper often wakes up on the core of the rank that woke it.
+int helpers_to_wake(const board::Roster& roster, int chunks);
+
+/// Notices when an attempt at a round stays unfinished for too long, as a helper was stopped or
+/// died in the middle of a chunk. Each new attempt at the same round gets twice the time, so that
+/// on a slow machine one succeeds.
+class Stall {
+ public:
+  Stall(board::Roster& roster, board::Host& host) : roster_(roster), host_(host) {}
+
+  /// Returns when to look again. When patience with `attempt` has ended: a dead helper's chunks are
+  /// taken over at the next look, which the sleepers on `event` are told; for a live one `retry`
+  /// starts over.
+  template <typename Retry>
+  Time overcome(board::AttemptWord attempt, Time now, board::Event& event, const Retry& retry) {
+    if (const Time end = patience_ends(attempt, now); now < end) return end;
+    if (roster_.look_after()) {
+      event.signal(host_);
+    } else {
+      retry();
+      patience_ *= 2;
+      since_ = now;
+    }
+    return now;
+  }
+
+ private:
+  /// Counted from the first time that the attempt was seen stalled.
+  Time patience_ends(board::AttemptWord attempt, Time now);
+
+  board::Roster& roster_;
+  board::Host& host_;
+  board::AttemptWord attempt_;
+  Time since_ = 0;
+  Time patience_ = 0;
+};
+
+/// How long a helper may sit on a chunk before the others start over without it. A rank that was
+/// only preempted comes back within a few time slices.
+#if defined(__SANITIZE_THREAD__)
+/// A helper that was given up on may read slots while their owners write them again; what it makes
+/// of them is thrown away. The sanitizer cannot know that, and makes everything slow.
+inline constexpr Time kPatience = 60'000'000'000;
+#else
+inline constexpr Time kPatience = 50'000'000;
+#endif
+
+}  // namespace syncopate::world

@@ -1,0 +1,31 @@
+#include "partial/agent_runner.h"
+
+#include "partial/blame.h"
+
+namespace syncopate::partial {
+
+Time AgentRunner::advance(RoundNumber next, Time now) {
+  const RoundNumber published = board_.results.published();
+  if (published >= next) return now;
+  const AttemptWord attempt = board_.running.attempt();
+  if (attempt.round <= published) return board::kNever;
+  if (board_.running.help() == RunningRound::Outcome::pending) {
+    return stall_.overcome(attempt, now, board_.event(), [&] { board_.running.retry(attempt); });
+  }
+  notify();  // The rest is the agent's business.
+  return board::kNever;
+}
+
+void AgentRunner::notify_polling(RoundNumber next) {
+  agent_.check();
+  board_.participants.set_waiting(next);  // The agent starts rounds only for ranks that wait.
+  notify();
+}
+
+std::string AgentRunner::blame(RoundNumber round) const {
+  const std::string holders = chunk_holders(board_, roster_, round);
+  if (!holders.empty()) return holders + " to finish its part of the sum";
+  return agent_.awaited(roster_) + " to arrive";
+}
+
+}  // namespace syncopate::partial

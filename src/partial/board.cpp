@@ -1,0 +1,25 @@
+#include "partial/board.h"
+
+namespace syncopate::partial {
+
+Board::Board(std::byte* memory_of_board, const Shape& shape_of_board, board::Roster& roster,
+             board::Host& host)
+    : shape(shape_of_board),
+      memory(memory_of_board, shape),
+      participants(memory, shape, settled, roster, host),
+      results(memory, shape, settled, participants, roster, host),
+      contributions(memory, shape),
+      running(memory, shape, results, contributions, host),
+      deposits(memory, shape, settled, participants, results),
+      host_(host) {}
+
+void Board::begin_after(RoundNumber last) {
+  memory.control->attempt.note(AttemptWord{.round = last}.pack());
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    memory.words[rank].note(DecideWord{.decided = last}.pack());
+    memory.ranks[rank].seen.note(last);
+  }
+  memory.news->event.begin_with(last);
+}
+
+}  // namespace syncopate::partial

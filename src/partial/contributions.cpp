@@ -1,0 +1,113 @@
+#include "partial/contributions.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "board/prefetch.h"
+
+namespace syncopate::partial {
+
+using board::prefetch_to_read;
+using board::prefetch_to_write;
+using board::step;
+using board::Step;
+
+Contributions::Contributions(const Memory& memory, const Shape& shape)
+    : memory_(memory),
+      shape_(shape),
+      taken_(shape.ranks, kNoSlot),
+      contributors_((shape.ranks + 63) / 64),
+      reporters_((shape.ranks + 63) / 64) {
+  terms_.reserve(shape.ranks);
+}
+
+bool Contributions::decide(RoundNumber round) {
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    Shared<std::uint64_t>& shared = memory_.words[rank];
+    std::uint64_t value = shared.load();
+    for (;;) {
+      const auto word = DecideWord::unpack(value);
+      if (word.decided > round) return false;
+      if (word.decided == round) break;
+      step(Step::decide);
+      const DecideWord decided{.decided = round, .taken = word.deposit, .deposit = 0};
+      if (shared.replace(value, decided.pack())) break;
+    }
+  }
+  return true;
+}
+
+bool Contributions::collect(RoundNumber round, bool last) {
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const auto word = DecideWord::unpack(memory_.words[rank].load());
+    if (word.decided != round) return false;
+    taken_[rank] = word.taken - 1;
+  }
+  list(round, last);
+  return true;
+}
+
+void Contributions::collect_from(int slot, RoundNumber round) {
+  std::fill(taken_.begin(), taken_.end(), slot);
+  list(round, /*last=*/false);
+}
+
+void Contributions::list(RoundNumber round, bool last) {
+  terms_.clear();
+  std::fill(contributors_.begin(), contributors_.end(), 0);
+  std::fill(reporters_.begin(), reporters_.end(), 0);
+  header_ = {.round = round, .last = last};
+  Time newest = 0;
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const int slot = taken_[rank];
+    const std::uint64_t bit = std::uint64_t{1} << (rank % 64);
+    const auto report = [&](std::uint64_t dropped) {
+      header_.dropped += dropped;
+      if (dropped > 0) reporters_[rank / 64] |= bit;
+    };
+    // When the last round runs every rank has said its last word.
+    if (last) report(memory_.ranks[rank].dropped.peek());
+    if (slot == kNoSlot) continue;
+    const Note& deposit = memory_.note(rank, slot);
+    report(deposit.dropped.peek());
+    if (deposit.arrived.peek() >= newest) {
+      newest = deposit.arrived.peek();
+      header_.newest = static_cast<std::int16_t>(rank);
+    }
+    if (!deposit.has_values()) continue;
+    contributors_[rank / 64] |= bit;
+    header_.weight += deposit.weight.peek();
+    header_.staleness = std::max(header_.staleness, round - 1 - deposit.base.peek());
+    // What counts no times adds nothing, be it infinite or no number at all.
+    const double times = deposit.factor(shape_.type);
+    if (times > 0) terms_.push_back({.values = memory_.values(rank, slot), .weight = times});
+  }
+}
+
+int Contributions::count() const {
+  int ranks = 0;
+  for (const std::uint64_t bits : contributors_) ranks += std::popcount(bits);
+  return ranks;
+}
+
+void Contributions::prefetch() const {
+  constexpr std::size_t kWordsPerLine = 64 / sizeof(Shared<std::uint64_t>);
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const Shared<std::uint64_t>& shared = memory_.words[rank];
+    const auto word = DecideWord::unpack(shared.peek());
+    if (rank % kWordsPerLine == 0) prefetch_to_write(&shared);
+    if (word.deposit == 0) continue;
+    prefetch_to_read(memory_.head(rank, word.deposit - 1));
+    prefetch_to_read(memory_.values(rank, word.deposit - 1));
+  }
+}
+
+void Contributions::prefetch_again(int rank) const {
+  prefetch_to_write(&memory_.words[rank]);
+  for (const board::Term& term : terms_) {
+    prefetch_to_read(memory_.head_of(term.values));
+    prefetch_to_read(term.values);
+  }
+}
+
+}  // namespace syncopate::partial

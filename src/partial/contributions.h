@@ -1,0 +1,59 @@
+// What a round takes: it decides about every rank, exactly once, and lists what it took.
+//
+// 1. A round decides about a rank by a swap that changes `decided` of the rank's word from the
+// round before to itself, and
+//    takes the deposit in the same step. Any rank may do it; each swap succeeds once.
+// 2. Once every word says this round or a later one, the set of contributors is fixed: all ranks
+// list the same.
+// 3. What was taken does not change until the round is published.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "board/reduction.h"
+#include "partial/memory.h"
+
+namespace syncopate::partial {
+
+class Contributions {
+ public:
+  Contributions(const Memory& memory, const Shape& shape);
+
+  /// Decides about every rank. False: a later round has already decided about one.
+  bool decide(RoundNumber round);
+  /// Lists what `round` took; false if a later round has decided since.
+  bool collect(RoundNumber round, bool last);
+  /// Lists what lies in `slot` of every rank, for ranks that know where to look.
+  void collect_from(int slot, RoundNumber round);
+
+  /// Of what was listed last. Ranks are counted within the machine.
+  const board::ResultHeader& header() const { return header_; }
+  board::ResultHeader& header() { return header_; }
+  std::span<const board::Term> terms() const { return terms_; }
+  std::span<const std::uint64_t> contributors() const { return contributors_; }
+  std::span<const std::uint64_t> reporters() const { return reporters_; }
+  /// How many ranks contribute; some may have given weight to nothing.
+  int count() const;
+  /// The slot of `rank` that was taken; kNoSlot: none.
+  int slot_of(int rank) const { return taken_[rank]; }
+
+  /// Asks for the lines that a round needs to take what lies there now.
+  void prefetch() const;
+  /// The same for a rank that expects to run the next round, which finds deposits where the last
+  /// one did.
+  void prefetch_again(int rank) const;
+
+ private:
+  void list(RoundNumber round, bool last);
+
+  const Memory& memory_;
+  const Shape& shape_;
+  board::ResultHeader header_;
+  std::vector<int> taken_;  ///< By rank: the slot that was taken, or kNoSlot.
+  std::vector<board::Term> terms_;
+  std::vector<std::uint64_t> contributors_;
+  std::vector<std::uint64_t> reporters_;
+};
+
+}  // namespace syncopate::partial

@@ -1,0 +1,77 @@
+// The rounds of a partial allreduce as the agent of a machine runs them, in a world of several.
+// Here a round goes: the agent takes the deposits of its ranks; opens the round, so that ranks that
+// wait can help with this machine's own sum, in a buffer called the stage; reduces the stages of
+// all machines into a result; and publishes that. Where a single rank contributes, its deposit is
+// the sum, and the result can take its place.
+//
+// 1. Only the agent starts and publishes rounds, so results need no second attempts. If the agent's
+// process dies, its
+//    machine is lost.
+// 2. A deposit is written over only if its rank does not read it any more (OnlyShare::spare).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "partial/board.h"
+
+namespace syncopate::partial {
+
+class MachineRounds {
+ public:
+  using Outcome = RunningRound::Outcome;
+
+  MachineRounds(std::byte* memory, const Shape& shape, board::Roster& roster, board::Host& host)
+      : board_(memory, shape, roster, host), host_(host) {}
+
+  Board& board() { return board_; }
+  const Board& board() const { return board_; }
+
+  /// What this machine adds to a round. Ranks are counted within the machine.
+  struct Share {
+    board::ResultHeader header;
+    Time newest_at = 0;  ///< When its last contributor came.
+    std::vector<std::uint64_t> contributors;
+    std::vector<std::uint64_t> reporters;
+    // What ranks that have stopped had dropped since their last deposit: for the last round.
+    std::uint32_t parting_drops = 0;
+    std::vector<std::uint64_t> parting_reporters;
+  };
+  /// Decides about every rank: what is on the board from now on is for a later round.
+  void take(RoundNumber round, Share& share);
+  struct OnlyShare {
+    void* values = nullptr;
+    int rank = -1;       ///< Whose they are, …
+    int slot = -1;       ///< … and where it wrote them.
+    bool spare = false;  ///< No rank reads them any more: they may be written over.
+  };
+  /// The values of the only rank that contributes, if there is one and they count once.
+  OnlyShare only_share(RoundNumber round);
+  /// Sums up what was taken, divided by `divisor`, without the help of the ranks.
+  void sum_up(RoundNumber round, double divisor, void* into);
+  /// Lets the ranks sum up what was taken, divided by `divisor`, which is above 0.
+  void open(RoundNumber round, double divisor);
+  void* staged(AttemptWord attempt) const {
+    return board_.results.buffers().values(attempt.buffer);
+  }
+
+  /// Where the result goes. The same until it is published.
+  void* result() { return board_.results.buffers().values(result_buffer()); }
+  /// Makes what is in the place of `share`, a spare one, the result: the two exchange their memory.
+  void adopt(const OnlyShare& share);
+  struct Said {
+    board::ResultHeader header;
+    std::vector<std::uint64_t> contributors;  ///< By their numbers in the world.
+    std::vector<std::uint64_t> reporters;
+  };
+  void publish(RoundNumber round, const Said& said);
+
+ private:
+  int result_buffer();
+
+  Board board_;
+  board::Host& host_;
+  int result_ = kNoBuffer;
+};
+
+}  // namespace syncopate::partial

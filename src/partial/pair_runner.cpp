@@ -1,0 +1,94 @@
+#include "partial/pair_runner.h"
+
+#include "kernel/kernel.h"
+#include "partial/divisor.h"
+
+namespace syncopate::partial {
+
+using board::step;
+using board::Step;
+
+PairRunner::PairRunner(Board& board, Starter& starter, board::Roster& roster, board::Host& host)
+    : board_(board), starter_(starter), host_(host), rounds_(board, starter, roster, host) {}
+
+bool PairRunner::before_deposit(int slot, RoundNumber next, Then then) {
+  // With an older deposit on the board this one would have to be added to it; and where a round has
+  // decided that we have not seen, it would be for a later one.
+  // (A round that was settled and not read: what is deposited now is for the one after it.)
+  firm_ = then == Then::wait && board_.settled.through != next && slot == Pair::slot_of(next) &&
+          (just_settled_ || board_.deposits.first_for(next));
+  just_settled_ = false;
+  return firm_;  // Where the other is there already, the time of arrival is of no use.
+}
+
+void PairRunner::before_put(int slot, RoundNumber next) {
+  if (!firm_) return;
+  step(Step::deposit);
+  board_.memory.note(board_.participants.me(), slot).firm.release(next);
+}
+
+void PairRunner::after_deposit(Deposits::Put put, RoundNumber next, Then then, Time& arrived_at) {
+  came_last_ = true;
+  if (settle(next)) return board_.event().rouse(host_);
+  if (firm_) {
+    arrived_at = host_.now();
+    board_.memory.note(board_.participants.me(), Pair::slot_of(next)).arrived.note(arrived_at);
+  }
+  if (put == Deposits::Put::arrived) {
+    came_last_ = board_.participants.has_deposit(other()) || !board_.participants.counts(other());
+  }
+  if (then == Then::go_on) offer(next);
+}
+
+bool PairRunner::settle(RoundNumber next) {
+  if (!could_settle(next)) return false;
+  sum_up(next);
+  return true;
+}
+
+void PairRunner::sum_up(RoundNumber round) {
+  Contributions& both = board_.contributions;
+  both.collect_from(Pair::slot_of(round), round);
+  both.header().newest = static_cast<std::int16_t>(other());  // If we waited, then for the other.
+  step(Step::reduce);
+  const Shape& shape = board_.shape;
+  board::Reduction& buffers = board_.results.buffers();
+  const int buffer = board_.results.own_buffer();
+  buffers.describe(buffer, both.header(), both.contributors(), both.reporters());
+  board::weighted_sum(shape.type, shape.elements, both.terms(),
+                      1 / divisor(shape.scale, shape.ranks, both.count(), both.header().weight),
+                      buffers.values(buffer));
+  board_.settled.through = round;
+  just_settled_ = true;
+  board_.deposits.note_taken();
+}
+
+Time PairRunner::advance(RoundNumber next, Time now) {
+  const RoundNumber published = board_.results.published();
+  if (published >= next) return now;
+  if (board_.running.attempt().round <= published) {
+    const Starter::Outlook outlook = starter_.look(next, now);
+    if (!outlook.start) return outlook.again_at;
+    // The other is here since we looked: what both wait for is settled, and not run as well.
+    if (could_settle(next)) return now;
+    catch_up();
+    if (const Time later = rounds_.start(next, outlook.last, now); later > 0) return later;
+  }
+  return rounds_.help(now);
+}
+
+board::Watched PairRunner::watched(RoundNumber next) const {
+  if (!firm_) return {};
+  const Shared<RoundNumber>& word = firm(other(), next);
+  return {.word = &word, .seen = word.load()};
+}
+
+bool PairRunner::give_up(RoundNumber next) {
+  if (!firm_) return false;
+  firm(board_.participants.me(), next).store(0);
+  if (settle(next)) return true;
+  firm_ = false;
+  return false;
+}
+
+}  // namespace syncopate::partial

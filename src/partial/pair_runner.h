@@ -1,0 +1,82 @@
+// Rounds that two ranks settle between themselves. Two ranks that wait for each other with few
+// bytes need no rank to start a round, or publish it: once both have made firm deposits it is known
+// what the round holds, and each reads the other's deposit and sums up for itself. Where a round
+// needs more (one of the two is gone, or does not wait) it runs as any other.
+//
+// 1. A firm deposit is for one round, and its rank deposits nothing more before that round is over.
+// Its note says so before
+//    the deposit is put: the swap that puts it orders the note and the look at the other's, so that
+//    of two ranks which come at once one sees both notes, and a rank that sees the deposit in the
+//    word sees that it is firm.
+// 2. Once both notes say `round`, its contributors are fixed. Both sum up the same values in the
+// same order.
+// 3. A rank's word says with its next deposit that the round took the last (Deposits::note_taken).
+// Before a round runs in
+//    the plain way, the settled ones are published as rounds of which each rank has a result of its
+//    own (catch_up).
+// 4. A rank that gives up takes its note back first. If the two have met all the same, the round is
+// settled.
+#pragma once
+
+#include "partial/local_runner.h"
+#include "partial/pair.h"
+
+namespace syncopate::partial {
+
+class PairRunner {
+ public:
+  PairRunner(Board& board, Starter& starter, board::Roster& roster, board::Host& host);
+
+  bool before_deposit(int slot, RoundNumber next, Then then);
+  void before_put(int slot, RoundNumber next);
+  void after_deposit(Deposits::Put put, RoundNumber next, Then then, Time& arrived_at);
+  bool has_result(RoundNumber next) const {
+    return board_.settled.through == next || rounds_.has_result(next);
+  }
+  bool settle(RoundNumber next);
+  bool looks_at_once() const { return came_last_; }
+  Time advance(RoundNumber next, Time now);
+  /// What changes when the other makes its firm deposit.
+  board::Watched watched(RoundNumber next) const;
+  bool give_up(RoundNumber next);
+  void delivered() { firm_ = false; }
+  /// The other does not wait for results of our own.
+  bool releases(RoundNumber round) const {
+    return board_.settled.through != round || !just_settled_;
+  }
+  void offer(RoundNumber next) {
+    const bool settled = board_.settled.through == next;
+    if (settled && firm_) return;  // What both have waited for is there.
+    rounds_.offer(settled ? next + 1 : next, [this] { catch_up(); });
+  }
+  void notify() {}
+  void notify_waiting() {}
+  void notify_polling(RoundNumber /*next*/) {}
+  void check() const {}
+  RankSet dead() const { return rounds_.dead(); }
+  std::string blame(RoundNumber round) const { return rounds_.blame(round); }
+
+  /// Whether this rank waits with a firm deposit, and the other has one for `round`, too.
+  bool could_settle(RoundNumber round) const { return firm_ && met(round); }
+
+ private:
+  int other() const { return Pair::other(board_.participants); }
+  Shared<RoundNumber>& firm(int rank, RoundNumber round) const {
+    return board_.memory.note(rank, Pair::slot_of(round)).firm;
+  }
+  bool met(RoundNumber round) const { return firm(other(), round).load() == round; }
+  /// Sums `round` up for this rank alone. The result stays until the next one is settled.
+  void sum_up(RoundNumber round);
+  /// Lets all know that the rounds which this rank has settled are over.
+  void catch_up() { board_.running.catch_up_to(board_.settled.through); }
+
+  Board& board_;
+  Starter& starter_;
+  board::Host& host_;
+  LocalRunner rounds_;         ///< The plain way.
+  bool firm_ = false;          ///< Whether the last deposit is firm.
+  bool came_last_ = true;      ///< As far as the last deposit could tell.
+  bool just_settled_ = false;  ///< The last round was settled, and nothing was deposited since.
+};
+
+}  // namespace syncopate::partial

@@ -1,0 +1,26 @@
+#include "partial/participants.h"
+
+namespace syncopate::partial {
+
+void Participants::set_standing(Standing standing, std::uint32_t drops) {
+  memory_.ranks[me()].dropped.note(drops);
+  memory_.standings[me()].store(static_cast<std::uint8_t>(standing));
+  memory_.news->event.signal(host_);
+}
+
+bool Participants::completes_attendance() {
+  const std::uint64_t arrivals = memory_.arrivals->increment();
+  for (int rank = 0; rank < count(); ++rank) {
+    if (!counts(rank)) return true;  // Not every round has had an arrival of each.
+  }
+  return arrivals % count() == 0;
+}
+
+bool Participants::anyone_waits(RoundNumber round) const {
+  for (int rank = 0; rank < count(); ++rank) {
+    if (memory_.ranks[rank].waiting.load() == round && roster_.expected(rank)) return true;
+  }
+  return false;
+}
+
+}  // namespace syncopate::partial

@@ -1,0 +1,132 @@
+#include "partial/results.h"
+
+#include <algorithm>
+#include <array>
+
+namespace syncopate::partial {
+
+using board::step;
+using board::Step;
+
+Results::Results(const Memory& memory, const Shape& shape, const Settled& settled,
+                 const Participants& participants, const board::Roster& roster, board::Host& host)
+    : memory_(memory),
+      shape_(shape),
+      settled_(settled),
+      participants_(participants),
+      host_(host),
+      buffers_(memory.make_reduction(shape, roster)),
+      known_(shape.ring()) {}
+
+AttemptWord Results::entry_of(RoundNumber round) const {
+  AttemptWord& known = known_[round % shape_.ring()];
+  if (known.round == round) return known;
+  // A rank that waits has the line of the event, and the latest entry with it, at hand.
+  auto entry = AttemptWord::unpack(memory_.news->latest.load());
+  if (entry.round != round) {
+    entry = AttemptWord::unpack(memory_.ring[round % shape_.ring()].load());
+  }
+  if (entry.round == round) known = entry;
+  return entry;
+}
+
+int Results::published_buffer(RoundNumber round) const {
+  const AttemptWord entry = entry_of(round);
+  return entry.round == round && round > 0 && entry.buffer != kOwnResults ? entry.buffer
+                                                                          : kNoBuffer;
+}
+
+bool Results::release_through(RoundNumber round) {
+  RankState& mine = memory_.ranks[participants_.me()];
+  if (round <= mine.seen.peek()) return false;
+  step(Step::release);
+  mine.seen.store(round);
+  return unblock();
+}
+
+bool Results::release_through_and_wait(RoundNumber round, RoundNumber next) {
+  RankState& mine = memory_.ranks[participants_.me()];
+  const bool releases = round > mine.seen.peek();
+  if (releases) {
+    step(Step::release);
+    mine.seen.release(round);
+  }
+  // Processors let nothing that is read after it overtake this store, nor those before it.
+  mine.waiting.store(next);
+  return releases && unblock();
+}
+
+bool Results::unblock() {
+  News& news = *memory_.news;
+  if (news.blocked.load() == 0) return false;
+  news.blocked.store(0);
+  news.event.signal(host_);
+  return true;
+}
+
+RoundNumber Results::slowest() {
+  RoundNumber minimum = std::max(published(), settled_.through);
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (participants_.follows(rank)) minimum = std::min(minimum, participants_.seen(rank));
+  }
+  slowest_ = std::max(slowest_, minimum);
+  // A rank that trusts the bound writes over results: it must come after the last look at them.
+  memory_.control->slowest.release(slowest_);
+  return slowest_;
+}
+
+bool Results::window_allows(RoundNumber round) {
+  const auto window = static_cast<RoundNumber>(shape_.window);
+  // Reading every rank's state takes long; what another rank has found is good for a while.
+  slowest_ = std::max(slowest_, memory_.control->slowest.load());
+  return slowest_ + window >= round || slowest() + window >= round;
+}
+
+int Results::free_buffer(RoundNumber published, int avoid) {
+  std::array<std::uint64_t, board::kMostBuffers / 64> busy{};
+  const auto take = [&](int buffer) { busy[buffer / 64] |= std::uint64_t{1} << (buffer % 64); };
+  const bool suspicious = memory_.control->abandoned.load() != 0;
+  const auto usable = [&](int buffer) {
+    if ((busy[buffer / 64] >> (buffer % 64) & 1) != 0) return false;
+    return !suspicious || !buffers_.in_use(buffer);
+  };
+  if (avoid != kNoBuffer) take(avoid);
+  for (int buffer = 0; buffer < shape_.stages(); ++buffer) take(buffer);
+  for (RoundNumber round = slowest_ + 1; round <= published; ++round) {
+    if (const int buffer = published_buffer(round); buffer != kNoBuffer) take(buffer);
+  }
+  // The one freed last is the one in the caches, and keeps the memory in use small.
+  if (const int buffer = published_buffer(slowest_); buffer != kNoBuffer && usable(buffer)) {
+    return buffer;
+  }
+  for (int buffer = 0; buffer < shape_.buffers(); ++buffer) {
+    if (usable(buffer)) return buffer;
+  }
+  return kNoBuffer;
+}
+
+int Results::free_stage(int avoid) const {
+  const bool suspicious = memory_.control->abandoned.load() != 0;
+  for (int buffer = 0; buffer < shape_.stages(); ++buffer) {
+    if (buffer != avoid && !(suspicious && buffers_.in_use(buffer))) return buffer;
+  }
+  return kNoBuffer;
+}
+
+void Results::publish(AttemptWord attempt) {
+  step(Step::publish);
+  Shared<std::uint64_t>& entry = memory_.ring[attempt.round % shape_.ring()];
+  std::uint64_t value = entry.load();
+  // If this fails, another attempt at the same round was published first.
+  if (AttemptWord::unpack(value).round < attempt.round) entry.replace(value, attempt.pack());
+  advance(attempt.round);
+}
+
+void Results::advance(RoundNumber round) {
+  step(Step::advance);
+  // A hint: a rank that comes late with an old one only sends readers to the ring.
+  memory_.news->latest.release(memory_.ring[round % shape_.ring()].load());
+  memory_.news->event.announce(host_, round);
+}
+
+}  // namespace syncopate::partial

@@ -1,0 +1,89 @@
+// The results of rounds that some rank has not seen yet: which rounds are published, where they
+// lie, and how far the ranks have read.
+//
+// 1. A round is published by one swap of its ring entry, from an older round to itself; the counter
+// of published rounds
+//    follows. The first complete attempt wins, and all ranks read that one.
+// 2. A published result does not change until every rank that follows has released its round.
+// 3. No round starts before every rank that follows has seen the round `window` before it. The ring
+// is longer than that,
+//    so that no entry is written over that a rank may yet read.
+#pragma once
+
+#include <vector>
+
+#include "board/reduction.h"
+#include "partial/participants.h"
+
+namespace syncopate::partial {
+
+class Results {
+ public:
+  Results(const Memory& memory, const Shape& shape, const Settled& settled,
+          const Participants& participants, const board::Roster& roster, board::Host& host);
+
+  RoundNumber published() const { return memory_.news->event.number(); }
+  /// Whether the ring has the round, though the counter of published rounds may not have followed
+  /// yet.
+  bool entered(RoundNumber round) const {
+    return AttemptWord::unpack(memory_.ring[round % shape_.ring()].load()).round == round;
+  }
+  /// The buffer of a round that is published, or settled by this rank, and that it has not
+  /// released; kNoBuffer for others.
+  int buffer_of(RoundNumber round) const {
+    return round == settled_.through && round > 0 ? own_buffer() : published_buffer(round);
+  }
+  /// Whether that round is the last one.
+  bool is_last(RoundNumber round) const {
+    const AttemptWord entry = entry_of(round);
+    return entry.round == round && entry.last;
+  }
+  /// Buffers with their headers and values.
+  board::Reduction& buffers() { return buffers_; }
+  const board::Reduction& buffers() const { return buffers_; }
+  /// Where this rank sums up rounds for itself alone.
+  int own_buffer() const { return shape_.buffers() + participants_.me(); }
+
+  // What this rank has read.
+  RoundNumber seen() const { return memory_.ranks[participants_.me()].seen.peek(); }
+  /// Returns whether a rank had waited for a release.
+  bool release_through(RoundNumber round);
+  /// The same, and says that this rank waits for `next`: one store orders both.
+  bool release_through_and_wait(RoundNumber round, RoundNumber next);
+
+  // What the others have read.
+  /// Whether every rank that follows has seen `round − window`.
+  bool window_allows(RoundNumber round);
+  /// This rank waits until others release results.
+  void set_blocked() { memory_.news->blocked.store(1); }
+
+  // For those who run rounds.
+  /// Looks at every rank for how far it has read.
+  void look_at_all() { slowest(); }
+  /// A buffer for the round after `published`, other than `avoid`; kNoBuffer if there is none.
+  int free_buffer(RoundNumber published, int avoid);
+  /// The same for the sum of this machine alone.
+  int free_stage(int avoid) const;
+  /// Publishes the round of `attempt`, unless another attempt at it was published first.
+  void publish(AttemptWord attempt);
+  /// Lets the counter of published rounds follow the ring.
+  void advance(RoundNumber round);
+
+ private:
+  AttemptWord entry_of(RoundNumber round) const;
+  int published_buffer(RoundNumber round) const;
+  RoundNumber slowest();
+  bool unblock();
+
+  const Memory& memory_;
+  const Shape& shape_;
+  const Settled& settled_;
+  const Participants& participants_;
+  board::Host& host_;
+  board::Reduction buffers_;
+  /// Ring entries this rank has read: what is published does not change.
+  mutable std::vector<AttemptWord> known_;
+  RoundNumber slowest_ = 0;  ///< A bound from below on what every rank has seen.
+};
+
+}  // namespace syncopate::partial

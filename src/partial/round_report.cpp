@@ -1,0 +1,85 @@
+#include "partial/round_report.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/bad_message.h"
+#include "round/agreement.h"
+
+namespace syncopate::detail {
+namespace {
+
+constexpr int kBits = 64;
+
+}  // namespace
+
+PartialLines::PartialLines(const fabric::Place& place, std::size_t values_bytes)
+    : machine_of_(place.machine_of), ranks_(place.machines()) {
+  for (const int machine : machine_of_) ++ranks_[machine];
+  const int most = *std::max_element(ranks_.begin(), ranks_.end());
+  set_words_ = (static_cast<std::size_t>(most) + kBits - 1) / kBits;
+  line_bytes_ = sizeof(Line) + sets * set_words_ * sizeof(std::uint64_t);
+  mine_.resize(line_bytes_ + values_bytes);
+  lines_.resize(mine_.size() * ranks_.size());
+}
+
+void PartialLines::clear() { std::fill(mine_.begin(), mine_.end(), std::byte{0}); }
+
+void PartialLines::write(const Line& line) { std::memcpy(mine_.data(), &line, sizeof line); }
+
+void PartialLines::insert(Set which, int rank) {
+  auto* words = reinterpret_cast<std::uint64_t*>(mine_.data() + sizeof(Line));
+  words[which * set_words_ + rank / kBits] |= std::uint64_t{1} << (rank % kBits);
+}
+
+PartialLines::Line PartialLines::line(int machine) const {
+  Line result;
+  std::memcpy(&result, lines_.data() + machine * mine_.size(), sizeof result);
+  return result;
+}
+
+std::uint64_t PartialLines::word(int machine, Set which, std::size_t index) const {
+  std::uint64_t result = 0;
+  const std::byte* sets_of = lines_.data() + machine * mine_.size() + sizeof(Line);
+  std::memcpy(&result, sets_of + (which * set_words_ + index) * sizeof result, sizeof result);
+  return result;
+}
+
+bool PartialLines::contains(int machine, Set which, int rank) const {
+  return (word(machine, which, rank / kBits) >> (rank % kBits) & 1) != 0;
+}
+
+void PartialLines::check(std::uint64_t round) const {
+  const int world = static_cast<int>(machine_of_.size());
+  for (int machine = 0; machine < static_cast<int>(ranks_.size()); ++machine) {
+    const Line one = line(machine);
+    const bool newest_is_theirs = one.newest == -1 || (one.newest >= 0 && one.newest < world &&
+                                                       machine_of_[one.newest] == machine);
+    const bool ranks_fit = newest_is_theirs && one.slowest >= -1 && one.slowest < ranks_[machine] &&
+                           one.held_up_by >= -1 && one.held_up_by < world;
+    if (!ranks_fit) {
+      throw BadMessage(machine, "names ranks that there are not");
+    }
+    const bool seen_fits = one.seen < round || one.seen == round::Facts::kNobodyLags;
+    if (!seen_fits || one.staleness > round || !(one.weight >= 0) || one.step_time < 0) {
+      throw BadMessage(machine,
+                       "has numbers that cannot be those of round " + std::to_string(round));
+    }
+    int brought = 0;
+    for (std::size_t i = 0; i < set_words_; ++i) {
+      const int left = ranks_[machine] - static_cast<int>(i) * kBits;
+      const std::uint64_t absent = left >= kBits ? 0 : ~std::uint64_t{0} << std::max(left, 0);
+      for (const Set which : {contributors, reporters, parting_reporters, counting}) {
+        if ((word(machine, which, i) & absent) == 0) continue;
+        throw BadMessage(machine, "names ranks that its machine has not");
+      }
+      brought += std::popcount(word(machine, contributors, i));
+    }
+    if (brought != one.contributors) {
+      throw BadMessage(machine, "counts its contributors in two ways");
+    }
+  }
+}
+
+}  // namespace syncopate::detail

@@ -1,0 +1,66 @@
+// What the machines tell each other of a round of a partial allreduce as they take part in it: a
+// line each, with sets of their ranks and, if it is short, the machine's sum. All lines are
+// gathered by every machine, and checked before anything of them is used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fabric/fabric.h"
+
+namespace syncopate::detail {
+
+class PartialLines {
+ public:
+  /// What a machine says, but for the sets.
+  struct Line {
+    double weight = 0;
+    std::uint64_t staleness = 0;
+    std::uint64_t seen = 0;
+    std::int64_t newest_at = 0;  ///< When its last contributor came, by the common clock.
+    std::int64_t step_time = 0;  ///< The median of its ranks.
+    std::uint32_t dropped = 0;
+    std::uint32_t parting_drops = 0;
+    int newest = -1;      ///< By its number in the world.
+    int slowest = -1;     ///< Within the machine: who has seen no more than `seen`.
+    int held_up_by = -1;  ///< Whose lag held the round up, by its number in the world.
+    int contributors = 0;
+  };
+  /// Of ranks, counted within the machine.
+  enum Set { contributors, reporters, parting_reporters, counting, sets };
+
+  /// `values_bytes` are those of a sum that goes with each line; 0 if none does.
+  PartialLines(const fabric::Place& place, std::size_t values_bytes);
+
+  // This machine's own.
+  void clear();
+  void write(const Line& line);
+  void insert(Set which, int rank);
+  std::byte* own_values() { return mine_.data() + line_bytes_; }
+  std::unique_ptr<fabric::Operation> gather(fabric::Channel& channel) {
+    return channel.gather(mine_.data(), mine_.size(), lines_.data());
+  }
+
+  // Those of all, once they are gathered.
+  /// Throws BadMessage for a line that cannot be one of round `round`.
+  void check(std::uint64_t round) const;
+  Line line(int machine) const;
+  bool contains(int machine, Set which, int rank) const;
+  const std::byte* values(int machine) const {
+    return lines_.data() + machine * mine_.size() + line_bytes_;
+  }
+
+ private:
+  std::uint64_t word(int machine, Set which, std::size_t index) const;
+
+  const std::vector<int> machine_of_;
+  std::vector<int> ranks_;  ///< How many each machine has.
+  std::size_t set_words_;
+  std::size_t line_bytes_;
+  std::vector<std::byte> mine_;
+  std::vector<std::byte> lines_;
+};
+
+}  // namespace syncopate::detail

@@ -1,0 +1,60 @@
+// The round that runs now. Its life, every step of which any rank may perform:
+//   start    the attempt word goes from round t − 1 to round t, with a free result buffer
+//   decide   every rank's word goes from decided t − 1 to decided t: deposits are taken
+//   (contributions.h) reduce   chunks of the buffer are claimed and written (board/reduction.h)
+//   publish  the ring entry of t gets the buffer, and the counter of published rounds follows
+//   (results.h)
+// No step waits for the rank that performed the one before.
+//
+// 1. A round starts once, by a swap of the attempt word, when the one before it is published. After
+// the last nothing starts.
+// 2. A further attempt at the same round gets another buffer. The buffer of the one given up is not
+// used again while a
+//    helper may still write into it.
+// 3. Where the agent runs rounds (machine_rounds.h) only the agent starts and publishes; ranks
+// reduce.
+#pragma once
+
+#include "board/reduction.h"
+#include "partial/contributions.h"
+#include "partial/results.h"
+
+namespace syncopate::partial {
+
+class RunningRound {
+ public:
+  using Outcome = board::Reduction::Outcome;
+
+  RunningRound(const Memory& memory, const Shape& shape, Results& results,
+               Contributions& contributions, board::Host& host);
+
+  AttemptWord attempt() const { return AttemptWord::unpack(memory_.control->attempt.load()); }
+  /// Starts `round`; false if another rank started it, or no buffer is free.
+  bool start(RoundNumber round, bool last);
+  /// Does what can be done, and publishes what is complete. `pending`: others hold chunks of it.
+  Outcome help();
+  /// Sums up chunks of an attempt, or makes sure that others have; `over` if there is another
+  /// attempt.
+  Outcome help(AttemptWord attempt, int begin, int end);
+  /// Gives up on the running attempt and starts another on a fresh buffer, if there is one.
+  void retry(AttemptWord given_up);
+  /// Lets the others know that rounds up to `round` are over, of which each rank has a result of
+  /// its own.
+  void catch_up_to(RoundNumber round);
+
+  /// Asks for what the next round needs, for a rank that expects to run it.
+  void prefetch_next(int rank) const { contributions_.prefetch_again(rank); }
+
+ private:
+  board::Job job(AttemptWord attempt) const;
+  /// What the agent divides this machine's own sum by; 0 if no agent runs the rounds.
+  double stage_divisor() const { return memory_.control->stage_divisor.load(); }
+
+  const Memory& memory_;
+  const Shape& shape_;
+  Results& results_;
+  Contributions& contributions_;
+  board::Host& host_;
+};
+
+}  // namespace syncopate::partial

@@ -1,0 +1,65 @@
+// The functions behind the typed handle of group_average.h.
+#include "syncopate/group_average.h"
+
+#include <cstring>
+
+#include "base/options.h"
+#include "group/exchange.h"
+#include "group/options.h"
+#include "syncopate/error.h"
+#include "world/world_state.h"
+
+namespace syncopate {
+
+const char* to_string(LateMerge late) { return late == LateMerge::average ? "average" : "keep"; }
+
+namespace detail {
+
+std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
+                                          const void* initial, const GroupOptions& options) {
+  const std::shared_ptr<WorldState>& state = world.shared_state();
+  check(type);
+  check(options, world.size(), state->largest_machine());
+  check_elements(elements);
+  if (initial == nullptr && elements > 0) {
+    throw Error(ErrorCode::invalid_argument, "the initial weights are null",
+                "Give the common initial weights");
+  }
+  const GroupOptions full = complete(options, world.size());
+  const board::GroupShape shape = GroupExchange::shape(elements, type, state->roster(), full);
+  const CollectiveSpec spec{
+      .kind = CollectiveSpec::Kind::group, .type = type, .elements = elements, .group = full};
+  auto region = state->make_region(describe(elements, type, full), spec, shape.bytes(),
+                                   shape.smallest_bytes());
+  std::byte* memory = region->data();
+  auto exchange = std::make_shared<GroupExchange>(
+      state->roster(), state->host(), state->timeout(), memory, elements, type, initial, full,
+      std::make_shared<Kept>(state, std::move(region)), state->agent_handle());
+  // From here on a group may use any rank's weights: all must have published the initial ones.
+  state->barrier();
+  return exchange;
+}
+
+void* weights(GroupExchange& exchange) { return exchange.weights(); }
+void publish(GroupExchange& exchange) { exchange.publish(); }
+bool average_ready(GroupExchange& exchange) { return exchange.ready(); }
+GroupReceipt finish_average(GroupExchange& exchange) { return exchange.finish(nullptr); }
+
+GroupReceipt average(GroupExchange& exchange) {
+  exchange.publish();
+  return exchange.finish(nullptr);
+}
+
+GroupReceipt average(GroupExchange& exchange, void* values, std::size_t elements) {
+  check_buffer("to average", values, elements, exchange.elements());
+  void* slot = exchange.weights();
+  if (elements > 0) std::memcpy(slot, values, elements * size_of(exchange.type()));
+  exchange.publish();
+  return exchange.finish(values);
+}
+
+void leave(GroupExchange& exchange) { exchange.leave(); }
+std::size_t elements_of(const GroupExchange& exchange) { return exchange.elements(); }
+
+}  // namespace detail
+}  // namespace syncopate

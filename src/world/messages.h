@@ -1,0 +1,28 @@
+// What agents say to each other about an agreement of all ranks (task.h), as bytes. What a message
+// may hold is checked as it is unpacked, with BadMessage for what it may not. A change of anything
+// here raises fabric::kProtocol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/fabric.h"
+
+namespace syncopate::detail {
+
+struct WorldMessage {
+  enum class Kind : std::uint8_t {
+    ask,      // which of your ranks are missing?
+    missing,  // these are
+  };
+  Kind kind = Kind::ask;
+  std::uint64_t number = 0;  ///< Of the agreement.
+  std::vector<int> ranks;    ///< By their numbers in the world, in increasing order.
+};
+std::vector<std::byte> pack(const WorldMessage& message);
+WorldMessage unpack_world_message(std::span<const std::byte> bytes, int from,
+                                  const fabric::Place& place);
+
+}  // namespace syncopate::detail

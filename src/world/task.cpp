@@ -1,0 +1,137 @@
+#include "world/task.h"
+
+#include <algorithm>
+
+#include "base/bad_message.h"
+#include "world/messages.h"
+
+namespace syncopate::detail {
+namespace {
+
+/// From here on whoever waits wants to know for whom.
+constexpr board::Time kCurious = 200'000'000;
+
+/// Whether agents have something to do with it. Where ranks differ, those who order a collective
+/// have counted its place and others have not: the agents count with the former.
+bool orders_something(const board::Attachment& attachment) {
+  return CollectiveSpec::is_some(attachment);
+}
+
+}  // namespace
+
+WorldTask::Line WorldTask::own_line() const {
+  const board::Roster& roster = context_.roster;
+  Line line;
+  for (int rank = 0; rank < roster.ranks(); ++rank) {
+    if (!roster.expected(rank)) continue;
+    const board::Proposal& words = roster.proposal(rank, number_ + 1);
+    if (!orders_something(line.order)) line.order = roster.attachment(rank, number_ + 1);
+    if (line.here++ == 0) {
+      line.rank = roster.number(rank);
+      line.words = words;
+    } else if (line.other < 0 && words != line.words) {
+      line.other = roster.number(rank);
+      line.other_words = words;
+    }
+  }
+  return line;
+}
+
+board::Time WorldTask::work(board::Time now) {
+  if (gathering_ == nullptr) {
+    // Where nobody is left, whatever the others agree on is agreed.
+    if (!context_.roster.all_proposed(number_ + 1)) return board::kNever;
+    mine_ = own_line();
+    lines_.resize(context_.place.machines());
+    gathering_ = context_.channel->gather(&mine_, sizeof mine_, lines_.data());
+    missing_ = RankSet(context_.place.ranks());
+    ask_at_ = now + kCurious;
+  }
+  if (gathering_->done()) {
+    gathering_.reset();
+    ask_at_ = board::kNever;
+    check_lines();
+    ++number_;
+    conclude();
+  } else if (now >= ask_at_) {
+    ask_who_is_missing();
+  }
+  return gathering_ != nullptr ? now : board::kNever;
+}
+
+void WorldTask::check_lines() const {
+  const std::vector<int>& machine_of = context_.place.machine_of;
+  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+    const Line& line = lines_[machine];
+    const auto ranks = std::count(machine_of.begin(), machine_of.end(), machine);
+    const auto theirs = [&](int rank) {
+      return rank >= 0 && rank < context_.place.ranks() && machine_of[rank] == machine;
+    };
+    const bool proposes = line.here > 0 && line.here <= ranks && theirs(line.rank) &&
+                          (line.other == -1 || theirs(line.other));
+    const bool silent = line.here == 0 && line.rank == -1 && line.other == -1;
+    if (!proposes && !silent) {
+      throw BadMessage(machine, "proposes something in the name of ranks that it has not");
+    }
+    if (line.words.back() != '\0' || line.other_words.back() != '\0') {
+      throw BadMessage(machine, "proposes something without an end");
+    }
+  }
+}
+
+void WorldTask::conclude() {
+  AgentMailbox::Dispute dispute{.number = number_};
+  CollectiveSpec order;
+  int here = 0;
+  int words_known = 0;
+  const auto note = [&](int rank, const board::Proposal& words) {
+    if (rank < 0 || words_known == 2 || (words_known == 1 && words == dispute.words[0])) return;
+    dispute.ranks[words_known] = rank;
+    dispute.words[words_known] = words;
+    ++words_known;
+  };
+  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+    const Line& line = lines_[machine];
+    here += line.here;
+    if (line.here > 0 && orders_something(line.order)) {
+      order = CollectiveSpec::unpack(line.order, machine, context_.place);
+    }
+    note(line.rank, line.words);
+    note(line.other, line.other_words);
+  }
+  over_ = here == 0;
+  take_order_(order, words_known < 2);
+  if (words_known == 2) {
+    context_.mailbox.announce_dispute(dispute);
+  } else {
+    context_.mailbox.announce_agreement(number_);
+  }
+}
+
+void WorldTask::ask_who_is_missing() {
+  ask_at_ = board::kNever;
+  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+    if (machine == context_.place.machine) continue;
+    context_.send(machine, pack({.kind = WorldMessage::Kind::ask, .number = number_ + 1}));
+  }
+}
+
+void WorldTask::hear(int from, std::span<const std::byte> bytes) {
+  const WorldMessage message = unpack_world_message(bytes, from, context_.place);
+  if (message.number != number_ + 1) return;
+  if (message.kind == WorldMessage::Kind::missing) {
+    if (gathering_ == nullptr) return;  // Nothing was asked.
+    for (const int rank : message.ranks) missing_.insert(rank);
+    return;
+  }
+  WorldMessage answer{.kind = WorldMessage::Kind::missing, .number = message.number};
+  for (int rank = 0; gathering_ == nullptr && rank < context_.roster.ranks(); ++rank) {
+    if (context_.roster.awaits_proposal(rank, number_ + 1)) {
+      answer.ranks.push_back(context_.roster.number(rank));
+    }
+  }
+  std::ranges::sort(answer.ranks);
+  context_.send(from, pack(answer));
+}
+
+}  // namespace syncopate::detail

@@ -1,0 +1,251 @@
+#include "world/world_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "agent/wait.h"
+#include "board/layout.h"
+#include "board/meeting.h"
+#include "partial/exchange.h"
+#include "syncopate/error.h"
+#include "world/task_queue.h"
+
+namespace syncopate::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Bytes of a broadcast that travel in one round.
+constexpr std::size_t kMessageBytes = 64 << 10;
+constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
+
+}  // namespace
+
+WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
+                       std::unique_ptr<board::Host> host)
+    : segment_(std::move(segment)),
+      control_(*segment_),
+      host_(std::move(host)),
+      roster_(control_.roster(), rank, *host_),
+      timeout_(board::timeout_from_environment()),
+      regions_(ControlMemory::bytes(), roster_.ranks()) {
+  roster_.join(board::this_process());
+}
+
+WorldState::~WorldState() {
+  messenger_.reset();
+  messenger_region_.reset();
+  if (!roster_.same_process()) {
+    // Its thread is the other process's, and so are the connections.
+    static_cast<void>(agent_.release());
+    static_cast<void>(link_.release());
+    return;
+  }
+  roster_.leave();
+  if (mailbox_ != nullptr) mailbox_->call();
+  agent_.reset();  // It may yet lose a machine.
+  const bool lost =
+      roster_.waited_in_vain(roster_.rank()) || (mailbox_ != nullptr && mailbox_->lost());
+  if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
+}
+
+void WorldState::connect(std::unique_ptr<fabric::Link>& link,
+                         std::unique_ptr<board::Host> agents_host) {
+  if (roster_.across()) {
+    fabric::doorbells_wanted();  // On every rank, so that all of them refuse.
+    mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), roster_, *host_);
+    if (auto fabric = link->fabric()) {
+      agent_ = std::make_unique<AgentThread>(
+          std::move(fabric), link->place(), control_, std::move(agents_host),
+          std::make_unique<TaskQueue>(segment_, roster_.ranks()), timeout_);
+    }
+    link->set_before_end([this] { leave_before_end(); });
+  }
+  link_ = std::move(link);
+}
+
+void WorldState::leave_before_end() {
+  if (!roster_.same_process()) return;
+  mailbox_->close(Error(ErrorCode::closed,
+                        "the program has called MPI_Finalize, by which rank " +
+                            std::to_string(roster_.number()) + " left the world",
+                        "Use the world and its collectives before MPI_Finalize only"));
+  roster_.leave();
+  mailbox_->call();
+  if (agent_ != nullptr) agent_->finish();
+}
+
+int WorldState::largest_machine() const {
+  if (link_ == nullptr) return roster_.ranks();
+  std::vector<int> ranks(link_->place().machines());
+  for (const int machine : link_->place().machine_of) ++ranks[machine];
+  return *std::max_element(ranks.begin(), ranks.end());
+}
+
+AgentHandle WorldState::agent_handle() {
+  return mailbox_ != nullptr ? AgentHandle(*mailbox_, agent_.get()) : AgentHandle();
+}
+
+RankSet WorldState::dead() {
+  roster_.look_after();
+  return agent_handle().dead(roster_);
+}
+
+void WorldState::set_timeout(Duration timeout) {
+  if (timeout <= 0ns) {
+    throw Error(ErrorCode::invalid_argument, "the timeout is not above 0",
+                "Give the longest time that a wait may take");
+  }
+  timeout_ = std::min(timeout, board::kLongestTimeout);
+  if (agent_ != nullptr) agent_->set_timeout(timeout_);
+}
+
+void WorldState::agree(const std::string& description, const CollectiveSpec& spec) {
+  board::Proposal mine{};
+  description.copy(mine.data(), mine.size() - 1);
+  if (mailbox_ != nullptr) return agree_across(mine, spec);
+  roster_.agree(mine, host_->now() + timeout_.count());
+  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+    const board::Proposal* theirs = roster_.disagreement(rank);
+    if (theirs != nullptr) disagree(mine.data(), rank, theirs->data());
+  }
+}
+
+void WorldState::disagree(const char* mine, int rank, const char* theirs) const {
+  throw Error(ErrorCode::mismatch,
+              "ranks disagree: rank " + std::to_string(roster_.number()) + " calls for a " + mine +
+                  "; rank " + std::to_string(rank) + " calls for a " + theirs,
+              "Make the same collectives with the same arguments, in the same order, on every "
+              "rank");
+}
+
+void WorldState::agree_across(const board::Proposal& mine, const CollectiveSpec& spec) {
+  roster_.check_seat();
+  AgentHandle agent = agent_handle();
+  agent.check();
+  const std::uint64_t number = roster_.propose(mine, spec.pack());
+  agent.notify_unless_driving();
+  world::Wait wait(roster_, *host_, timeout_, agent);
+  board::Time now = host_->now();
+  wait.begin(now);
+  for (;;) {
+    const std::uint64_t news = mailbox_->agreements().read();
+    if (mailbox_->agreed() >= number) return wait.succeed();
+    if (const AgentMailbox::Dispute* dispute = mailbox_->dispute(number)) {
+      const int other = dispute->words[0] == mine ? 1 : 0;
+      disagree(mine.data(), dispute->ranks[other], dispute->words[other].data());
+    }
+    agent.check();
+    if (wait.expired(now)) {
+      roster_.leave_on_the_table();
+      roster_.note_wait(/*in_vain=*/true);
+      const std::string here = roster_.describe_awaited(number);
+      throw Error(ErrorCode::timeout,
+                  "rank " + std::to_string(roster_.number()) + " waited in vain for " +
+                      (here.empty() ? agent.awaited(roster_) : here) + " to join in a " +
+                      mine.data(),
+                  "Every rank must make the same collectives in the same order");
+    }
+    now =
+        wait.for_news(mailbox_->agreements(), news, now, board::kNever, world::Wait::Agent::driven);
+  }
+}
+
+std::shared_ptr<Region> WorldState::make_region(const std::string& description,
+                                                const CollectiveSpec& spec, std::size_t bytes,
+                                                std::size_t smallest_bytes) {
+  agree(description);
+  const std::uint64_t offset = regions_.next(bytes);
+  std::shared_ptr<Region> region;
+  std::optional<Error> failure;
+  if (const std::uint64_t available = board::available_memory(); smallest_bytes > available) {
+    failure.emplace(ErrorCode::out_of_memory,
+                    "a " + description + " needs at least " + std::to_string(smallest_bytes >> 20) +
+                        " MiB of shared memory and " + std::to_string(available >> 20) +
+                        " MiB are available",
+                    "Use fewer ranks on this machine or fewer elements, or allow the container "
+                    "more memory (the size of /dev/shm does not matter)");
+  } else {
+    try {
+      region = std::make_shared<Region>(segment_, roster_, roster_.rank(), offset, bytes);
+    } catch (const Error& error) {
+      failure = error;
+    }
+  }
+  // If one rank has no room, nobody may go on and count on it; nor where one has not come along
+  // before, after a timeout, as its places are others.
+  const std::string place = "place " + std::to_string(regions_.count()) + " for a " + description;
+  try {
+    CollectiveSpec placed = spec;
+    placed.refused = failure.has_value();
+    agree((failure ? "missing " : "") + place, placed);
+  } catch (const Error&) {
+    if (failure) throw *failure;
+    throw;
+  }
+  if (failure) throw *failure;
+  return region;
+}
+
+PartialExchange& WorldState::messenger() {
+  if (messenger_ == nullptr) {
+    const PartialOptions options{.trigger = all(), .scale = Scale::none, .window = 1};
+    const auto shape = partial::Shape::of(kMessageElements, DataType::float32, roster_, options);
+    // Bits, as what is sent need not be numbers: zeros from the other machines change nothing.
+    const CollectiveSpec spec{.kind = CollectiveSpec::Kind::carrier,
+                              .type = DataType::float32,
+                              .elements = kMessageElements,
+                              .partial = options};
+    messenger_region_ =
+        make_region("carrier for broadcasts", spec, shape.bytes(), shape.smallest_bytes());
+    messenger_ =
+        std::make_unique<PartialExchange>(roster_, *host_, timeout_, messenger_region_->data(),
+                                          shape, options, nullptr, agent_handle());
+  }
+  return *messenger_;
+}
+
+void WorldState::barrier() { agree("barrier"); }
+
+void WorldState::broadcast(void* data, std::size_t bytes, int root) {
+  if (root < 0 || root >= roster_.world_ranks()) {
+    throw Error(ErrorCode::invalid_argument, "the root of a broadcast is " + std::to_string(root),
+                "Give a rank from 0 to " + std::to_string(roster_.world_ranks() - 1));
+  }
+  if (data == nullptr && bytes > 0) {
+    throw Error(ErrorCode::invalid_argument, "the buffer to broadcast is null", "Give a buffer");
+  }
+  if (broadcasting_) {
+    throw Error(ErrorCode::closed, "an earlier broadcast of this rank did not come to its end",
+                "Start the ranks anew: the others may be in the middle of it");
+  }
+  agree("broadcast of " + std::to_string(bytes) + " bytes from rank " + std::to_string(root));
+  PartialExchange& carrier = messenger();
+  broadcasting_ = true;
+  for (std::size_t sent = 0; sent < bytes; sent += kMessageBytes) {
+    auto* part = static_cast<std::byte*>(data) + sent;
+    const std::size_t length = std::min(kMessageBytes, bytes - sent);
+    if (roster_.number() == root) {
+      std::memcpy(carrier.writable_slot(), part, length);
+      carrier.deposit_slot(1, Then::wait);
+    } else {
+      carrier.deposit_nothing(Then::wait);
+    }
+    carrier.await();
+    const std::uint64_t round = carrier.passed() + 1;
+    if (!carrier.receipt(round).contributors.contains(root)) {
+      carrier.pass(round);
+      broadcasting_ = false;  // Everybody sees the same round, and stops at the same part.
+      throw Error(ErrorCode::rank_lost,
+                  "rank " + std::to_string(root) + " was gone before its broadcast was through",
+                  "Choose a live root (World::dead() tells who is not)");
+    }
+    if (roster_.number() != root) std::memcpy(part, carrier.values(round), length);
+    carrier.pass(round);
+  }
+  broadcasting_ = false;
+}
+
+}  // namespace syncopate::detail
