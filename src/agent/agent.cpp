@@ -33,13 +33,13 @@ void leave_for_ever(Tasks tasks) {
 }  // namespace
 
 Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
-             board::Roster& roster, AgentMailbox& mailbox, board::Host& host, fabric::Bell& bell,
-             std::unique_ptr<TaskSource> source, Duration timeout)
+             board::Roster& roster, AgentMailbox& mailbox, board::Platform& platform,
+             fabric::Bell& bell, std::unique_ptr<TaskSource> source, Duration timeout)
     : fabric_(std::move(fabric)),
       place_(place),
       roster_(roster),
       mailbox_(mailbox),
-      host_(host),
+      platform_(platform),
       bell_(bell),
       source_(std::move(source)),
       timeout_(timeout.count()),
@@ -125,7 +125,7 @@ bool Agent::can_tell_time(Time now) {
   if (clock_.known()) return true;
   if (clock_asked_at_ == 0) {
     clock_asked_at_ = now;
-    send(CommonClock::kMachine, {.kind = Kind::ping, .asked = host_.now()});
+    send(CommonClock::kMachine, {.kind = Kind::ping, .asked = platform_.now()});
   }
   return now >= clock_asked_at_ + kLongestForTheTime;
 }
@@ -147,7 +147,7 @@ void Agent::add_task(Time now) {
                                        .place = place_,
                                        .roster = roster_,
                                        .mailbox = mailbox_,
-                                       .host = host_,
+                                       .platform = platform_,
                                        .clock = clock_});
   const auto early = early_.extract(number);
   if (early.empty()) return;
@@ -155,7 +155,7 @@ void Agent::add_task(Time now) {
 }
 
 std::vector<std::byte> Agent::say(int machine, AgentMessage message) {
-  message.drowsy = host_.crowded(host_.now());
+  message.drowsy = platform_.crowded(platform_.now());
   peers_.note_told(machine, message.drowsy);
   return pack(message);
 }
@@ -163,7 +163,7 @@ std::vector<std::byte> Agent::say(int machine, AgentMessage message) {
 void Agent::send(int machine, const AgentMessage& message) {
   tell_bell(machine);
   fabric_->send(machine, say(machine, message));
-  const Time now = host_.now();
+  const Time now = platform_.now();
   const bool ring = peers_.should_ring(machine, Traffic::message, now, budget(now));
   peers_.note_sent(machine, now);
   if (ring) bell_.ring(machine);
@@ -176,7 +176,7 @@ void Agent::send_to_others(const AgentMessage& message) {
 }
 
 void Agent::rouse(int machine) {
-  const Time now = host_.now();
+  const Time now = platform_.now();
   if (peers_.should_ring(machine, Traffic::data, now, budget(now))) bell_.ring(machine);
 }
 
@@ -220,9 +220,9 @@ void Agent::hear(int from, const AgentMessage& message) {
     case Kind::task:
       return deliver(message.task, from, message.rest);
     case Kind::ping:
-      return send(from, {.kind = Kind::pong, .asked = message.asked, .told = host_.now()});
+      return send(from, {.kind = Kind::pong, .asked = message.asked, .told = platform_.now()});
     case Kind::pong:
-      if (from == CommonClock::kMachine) clock_.note(message.asked, message.told, host_.now());
+      if (from == CommonClock::kMachine) clock_.note(message.asked, message.told, platform_.now());
       return;
     case Kind::bell:
       bell_.learn(from, message.rest);
@@ -266,7 +266,7 @@ void Agent::look_after_machines(Time now) {
                   "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
                   "seconds); training can go on from its last checkpoint");
     }
-    send(machine, {.kind = Kind::ping, .asked = host_.now()});
+    send(machine, {.kind = Kind::ping, .asked = platform_.now()});
   }
 }
 

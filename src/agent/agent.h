@@ -24,7 +24,7 @@
 #include "agent/polling.h"
 #include "agent/task.h"
 #include "base/bad_message.h"
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/roster.h"
 #include "fabric/bell.h"
 #include "fabric/fabric.h"
@@ -39,7 +39,7 @@ class Agent {
   /// `roster` and `mailbox` are the agent's own views of them. All that it is given by reference
   /// outlives it.
   Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place, board::Roster& roster,
-        AgentMailbox& mailbox, board::Host& host, fabric::Bell& bell,
+        AgentMailbox& mailbox, board::Platform& platform, fabric::Bell& bell,
         std::unique_ptr<TaskSource> source, Duration timeout);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -62,7 +62,7 @@ class Agent {
   PollingPolicy& polling() { return polling_; }
   /// On the cores of this machine.
   CpuBudget budget(Time now) const {
-    return {.ranks = roster_.ranks(), .cores = roster_.cores(), .crowded = host_.crowded(now)};
+    return {.ranks = roster_.ranks(), .cores = roster_.cores(), .crowded = platform_.crowded(now)};
   }
   /// Whether any machine that has something for this one rings.
   bool others_ring(Time now) const { return peers_.others_ring(now); }
@@ -102,7 +102,7 @@ class Agent {
   const fabric::Place place_;
   board::Roster& roster_;
   AgentMailbox& mailbox_;
-  board::Host& host_;
+  board::Platform& platform_;
   fabric::Bell& bell_;
   std::unique_ptr<TaskSource> source_;
   std::atomic<std::int64_t> timeout_;

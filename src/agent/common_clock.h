@@ -4,7 +4,7 @@
 // a message takes. Has neither a thread nor a clock of its own.
 #pragma once
 
-#include "board/host.h"
+#include "board/platform.h"
 
 namespace syncopate::detail {
 

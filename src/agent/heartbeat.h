@@ -3,7 +3,7 @@
 // clock.
 #pragma once
 
-#include "board/host.h"
+#include "board/platform.h"
 
 namespace syncopate::detail {
 

@@ -13,13 +13,14 @@ void write(std::array<char, N>& into, const std::string& text) {
 
 std::size_t AgentMailbox::bytes() { return sizeof(Desk); }
 
-AgentMailbox::AgentMailbox(std::byte* memory, const board::Roster& roster, board::Host& host)
-    : desk_(*reinterpret_cast<Desk*>(memory)), roster_(roster), host_(host) {}
+AgentMailbox::AgentMailbox(std::byte* memory, const board::Roster& roster,
+                           board::Platform& platform)
+    : desk_(*reinterpret_cast<Desk*>(memory)), roster_(roster), platform_(platform) {}
 
 void AgentMailbox::announce_dispute(const Dispute& dispute) {
   desk_.dispute = dispute;
   desk_.disputed.store(dispute.number);
-  desk_.agreements.signal(host_);
+  desk_.agreements.signal(platform_);
 }
 
 const AgentMailbox::Dispute* AgentMailbox::dispute(std::uint64_t number) const {
@@ -58,7 +59,7 @@ void AgentMailbox::fail(const std::string& what_happened, const std::string& wha
   write(desk_.what_happened, what_happened);
   write(desk_.what_to_do, what_to_do);
   desk_.failed.store(1);
-  desk_.agreements.signal(host_);
+  desk_.agreements.signal(platform_);
 }
 
 void AgentMailbox::check() const {

@@ -22,16 +22,16 @@ inline constexpr const char* kStartAgain =
 class AgentMailbox {
  public:
   static std::size_t bytes();
-  AgentMailbox(std::byte* memory, const board::Roster& roster, board::Host& host);
+  AgentMailbox(std::byte* memory, const board::Roster& roster, board::Platform& platform);
 
   // From the ranks: there is something for the agent to look at.
-  void call() { desk_.calls.signal(host_); }
+  void call() { desk_.calls.signal(platform_); }
   board::Event& calls() { return desk_.calls; }
 
   // From the agent: what all machines have agreed on.
   board::Event& agreements() { return desk_.agreements; }
   std::uint64_t agreed() const { return desk_.agreements.number(); }
-  void announce_agreement(std::uint64_t number) { desk_.agreements.announce(host_, number); }
+  void announce_agreement(std::uint64_t number) { desk_.agreements.announce(platform_, number); }
   /// Two proposals that differ, and who made them.
   struct Dispute {
     std::uint64_t number = 0;
@@ -77,7 +77,7 @@ class AgentMailbox {
 
   Desk& desk_;
   const board::Roster& roster_;
-  board::Host& host_;
+  board::Platform& platform_;
   std::optional<Error> closed_;
   mutable bool missed_ = false;  ///< The agent was found to be gone.
 };

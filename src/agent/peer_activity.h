@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/polling.h"
-#include "board/host.h"
+#include "board/platform.h"
 
 namespace syncopate::detail {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "board/host.h"
+#include "board/platform.h"
 
 namespace syncopate::detail {
 

@@ -10,7 +10,7 @@
 
 #include "agent/common_clock.h"
 #include "agent/mailbox.h"
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/roster.h"
 #include "fabric/fabric.h"
 #include "syncopate/rank_set.h"
@@ -46,7 +46,7 @@ struct TaskContext {
   const fabric::Place& place;
   board::Roster& roster;  ///< The agent's own view of it.
   AgentMailbox& mailbox;
-  board::Host& host;
+  board::Platform& platform;
   const CommonClock& clock;
 };
 

@@ -8,15 +8,15 @@ namespace syncopate::detail {
 using board::Time;
 
 AgentThread::AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
-                         const ControlMemory& memory, std::unique_ptr<board::Host> host,
+                         const ControlMemory& memory, std::unique_ptr<board::Platform> platform,
                          std::unique_ptr<TaskSource> source, Duration timeout)
     : memory_(memory),
-      host_(std::move(host)),
-      roster_(memory_.roster(), board::Roster::kAgentsRank, *host_),
-      mailbox_(memory_.mailbox(), roster_, *host_),
+      platform_(std::move(platform)),
+      roster_(memory_.roster(), board::Roster::kAgentsRank, *platform_),
+      mailbox_(memory_.mailbox(), roster_, *platform_),
       bell_(place.machines(), place.machine, fabric::doorbell_addresses(place),
             [this] { answer_bell(); }) {
-  agent_ = std::make_unique<Agent>(std::move(fabric), place, roster_, mailbox_, *host_, bell_,
+  agent_ = std::make_unique<Agent>(std::move(fabric), place, roster_, mailbox_, *platform_, bell_,
                                    std::move(source), timeout);
   thread_ = std::thread([this] { run(); });
 }
@@ -41,7 +41,7 @@ void AgentThread::run() {
   board::become_servant("syncopate agent");
   std::unique_lock lock(turn_);
   PollingPolicy& polling = agent_->polling();
-  for (Time now = host_->now(); !agent_->over(now); now = host_->now()) {
+  for (Time now = platform_->now(); !agent_->over(now); now = platform_->now()) {
     const Time again_at = turn(now);
     if (agent_->over(now)) break;
     const CpuBudget here = agent_->budget(now);
@@ -54,9 +54,9 @@ void AgentThread::run() {
     const auto rest = std::chrono::nanoseconds(PollingPolicy::while_driven(here));
     lock.unlock();
     if (stay) {
-      host_->yield(host_->now());
+      platform_->yield(platform_->now());
     } else {
-      mailbox_.calls().sleep(*host_, calls, until, nudges);
+      mailbox_.calls().sleep(*platform_, calls, until, nudges);
     }
     // Not on the event of calls, so that no rank that calls has to wake it.
     while (driven_) std::this_thread::sleep_for(rest);
@@ -69,7 +69,7 @@ void AgentThread::run() {
 void AgentThread::answer_bell() {
   const std::unique_lock lock(turn_, std::try_to_lock);
   if (!lock) return nudge();
-  const Time now = host_->now();
+  const Time now = platform_->now();
   if (agent_ == nullptr || agent_->over(now)) return;
   agent_->polling().note_ring();
   const Time again_at = turn(now);
@@ -83,20 +83,20 @@ void AgentThread::hand_over(Time now, Time again_at) {
 
 void AgentThread::nudge() {
   nudges_.increment();
-  mailbox_.calls().nudge(*host_);
+  mailbox_.calls().nudge(*platform_);
 }
 
 void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time until) {
   // Where others need the core, the agent's thread is more likely to get it, and to keep it.
-  if (host_->crowded(host_->now())) return mailbox_.call();
+  if (platform_->crowded(platform_->now())) return mailbox_.call();
   driven_ = true;
   const std::lock_guard lock(turn_);  // A turn of the agent is short, and its last for now.
   if (agent_ != nullptr) {
-    agent_->polling().note_news(host_->now());
+    agent_->polling().note_news(platform_->now());
     agent_->hurry();
   }
   while (agent_ != nullptr && event.read() == seen) {
-    const Time now = host_->now();
+    const Time now = platform_->now();
     if (now >= until || agent_->over(now)) break;
     const Time again_at = turn(now);
     const bool news = event.read() != seen;
@@ -105,7 +105,7 @@ void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time unti
     const bool under_way = again_at <= now;
     if (!stay && (under_way || !news)) hand_over(now, again_at);
     if (!stay) break;
-    host_->yield(host_->now());
+    platform_->yield(platform_->now());
   }
   driven_ = false;
 }

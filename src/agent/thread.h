@@ -15,7 +15,7 @@
 #include "agent/mailbox.h"
 #include "agent/task.h"
 #include "board/event.h"
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/roster.h"
 #include "fabric/doorbell.h"
 #include "fabric/fabric.h"
@@ -28,7 +28,7 @@ class AgentThread {
   using Time = board::Time;
 
   AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
-              const ControlMemory& memory, std::unique_ptr<board::Host> host,
+              const ControlMemory& memory, std::unique_ptr<board::Platform> platform,
               std::unique_ptr<TaskSource> source, Duration timeout);
   AgentThread(const AgentThread&) = delete;
   AgentThread& operator=(const AgentThread&) = delete;
@@ -56,7 +56,7 @@ class AgentThread {
   Time turn(Time now);
 
   ControlMemory memory_;
-  std::unique_ptr<board::Host> host_;
+  std::unique_ptr<board::Platform> platform_;
   board::Roster roster_;
   AgentMailbox mailbox_;
   board::Shared<std::uint64_t> nudges_;

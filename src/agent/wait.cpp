@@ -13,13 +13,13 @@ constexpr Time kLookAfterEvery = 20'000'000;
 
 }  // namespace
 
-Wait::Wait(board::Roster& roster, board::Host& host, const Duration& timeout,
+Wait::Wait(board::Roster& roster, board::Platform& platform, const Duration& timeout,
            detail::AgentHandle agent)
     : roster_(roster),
-      host_(host),
+      platform_(platform),
       timeout_(timeout),
       agent_(agent),
-      lookout_(host, roster.oversubscribed()) {}
+      lookout_(platform, roster.oversubscribed()) {}
 
 void Wait::give_up(Time now, const std::string& whom, const std::string& where) {
   roster_.note_wait(/*in_vain=*/true);
@@ -43,7 +43,7 @@ void Wait::look_after_others(board::Event& event, Time now) {
   if (now - looked_at_ < kLookAfterEvery) return;
   looked_at_ = now;
   if (roster_.look_after()) {
-    event.signal(host_);
+    event.signal(platform_);
     agent_.call();
   }
   agent_.check();

@@ -7,7 +7,7 @@
 
 #include "agent/handle.h"
 #include "board/event.h"
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/roster.h"
 #include "board/words.h"
 #include "syncopate/policy.h"
@@ -23,7 +23,7 @@ inline constexpr Time kShortly = 1'000'000;
 class Wait {
  public:
   /// `timeout` may change between two waits.
-  Wait(board::Roster& roster, board::Host& host, const Duration& timeout,
+  Wait(board::Roster& roster, board::Platform& platform, const Duration& timeout,
        detail::AgentHandle agent);
 
   /// From here on the deadline counts.
@@ -52,7 +52,7 @@ class Wait {
   void look_after_others(board::Event& event, Time now);
 
   board::Roster& roster_;
-  board::Host& host_;
+  board::Platform& platform_;
   const Duration& timeout_;
   detail::AgentHandle agent_;
   board::Lookout lookout_;
@@ -70,7 +70,7 @@ int helpers_to_wake(const board::Roster& roster, int chunks);
 /// on a slow machine one succeeds.
 class Stall {
  public:
-  Stall(board::Roster& roster, board::Host& host) : roster_(roster), host_(host) {}
+  Stall(board::Roster& roster, board::Platform& platform) : roster_(roster), platform_(platform) {}
 
   /// Returns when to look again. When patience with `attempt` has ended: a dead helper's chunks are
   /// taken over at the next look, which the sleepers on `event` are told; for a live one `retry`
@@ -79,7 +79,7 @@ class Stall {
   Time overcome(board::AttemptWord attempt, Time now, board::Event& event, const Retry& retry) {
     if (const Time end = patience_ends(attempt, now); now < end) return end;
     if (roster_.look_after()) {
-      event.signal(host_);
+      event.signal(platform_);
     } else {
       retry();
       patience_ *= 2;
@@ -93,7 +93,7 @@ class Stall {
   Time patience_ends(board::AttemptWord attempt, Time now);
 
   board::Roster& roster_;
-  board::Host& host_;
+  board::Platform& platform_;
   board::AttemptWord attempt_;
   Time since_ = 0;
   Time patience_ = 0;

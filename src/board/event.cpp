@@ -19,16 +19,18 @@ inline void relax() {
 
 }  // namespace
 
-Lookout::Lookout(Host& host, bool oversubscribed)
-    : host_(host), eagerness_(host.eagerness(oversubscribed)), patience_(eagerness_.look) {}
+Lookout::Lookout(Platform& platform, bool oversubscribed)
+    : platform_(platform),
+      eagerness_(platform.eagerness(oversubscribed)),
+      patience_(eagerness_.look) {}
 
 Time Lookout::wait(Event& event, std::uint64_t seen, Time until, const Watched& watched) {
-  const Time began = host_.now();
+  const Time began = platform_.now();
   const Looked looked =
       look(event, seen, watched, began, std::min(until, began + patience_.count()));
   if (looked.news) return looked.at;
-  event.sleep(host_, seen, until, watched);
-  const Time now = host_.now();
+  event.sleep(platform_, seen, until, watched);
+  const Time now = platform_.now();
   // Would a longer look have spared the sleep? Sleeping and waking alone take a while.
   const bool brief = now - began < 2 * eagerness_.look.count();
   patience_ = brief ? eagerness_.look : std::max(patience_ / 2, eagerness_.look / kSmallestShare);
@@ -45,8 +47,8 @@ Lookout::Looked Lookout::look(const Event& event, std::uint64_t seen, const Watc
       relax();
     }
     // Whom we wait for may be on this very core.
-    if (!alone && host_.crowded(now)) break;
-    now = alone ? host_.now() : host_.yield(now);
+    if (!alone && platform_.crowded(now)) break;
+    now = alone ? platform_.now() : platform_.yield(now);
   }
   return {.news = false, .at = now};
 }

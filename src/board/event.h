@@ -8,7 +8,7 @@
 #include <climits>
 #include <cstdint>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/shared.h"
 
 namespace syncopate::board {
@@ -32,18 +32,18 @@ class Event {
   void begin_with(std::uint64_t number) { word_.note(number << kNumberShift); }
 
   /// Raises the number to `number`, unless it is there already, and wakes everybody.
-  void announce(Host& host, std::uint64_t number) {
+  void announce(Platform& platform, std::uint64_t number) {
     std::uint64_t word = word_.load();
     while (number_in(word) < number) {
       if (!word_.replace(word, number << kNumberShift)) continue;
       step(Step::wake);
-      if ((word & kAsleep) != 0) host.wake(futex(), INT_MAX);
+      if ((word & kAsleep) != 0) platform.wake(futex(), INT_MAX);
       return;
     }
   }
 
   /// News of another kind, after the state has changed. Wakes up to `count` sleepers.
-  void signal(Host& host, int count = INT_MAX) {
+  void signal(Platform& platform, int count = INT_MAX) {
     step(Step::wake);
     std::uint64_t word = word_.load();
     // Sleepers that are not woken now must still be woken by the next news.
@@ -53,33 +53,33 @@ class Event {
       const std::uint64_t next = (word & ~(kCounter | kAsleep)) | counter | (word & kept);
       if (word_.replace(word, next)) break;
     }
-    if ((word & kAsleep) != 0) host.wake(futex(), count);
+    if ((word & kAsleep) != 0) platform.wake(futex(), count);
   }
 
   /// After a change of a word that others watch: tells those who sleep.
-  void rouse(Host& host) {
-    if ((word_.load() & kAsleep) != 0) signal(host);
+  void rouse(Platform& platform) {
+    if ((word_.load() & kAsleep) != 0) signal(platform);
   }
 
   /// The same where only one ever sleeps: wakes it, and there is no news. (Of several, one could
   /// set the bit again before another, who set it before, sleeps.)
-  void nudge(Host& host) {
+  void nudge(Platform& platform) {
     std::uint64_t word = word_.load();
     while ((word & kAsleep) != 0) {
       if (!word_.replace(word, word & ~kAsleep)) continue;
       step(Step::wake);
-      return host.wake(futex(), 1);
+      return platform.wake(futex(), 1);
     }
   }
 
   /// Sleeps until there is news after `seen`, or until `until`. May return early.
-  void sleep(Host& host, std::uint64_t seen, Time until, const Watched& watched = {}) {
+  void sleep(Platform& platform, std::uint64_t seen, Time until, const Watched& watched = {}) {
     std::uint64_t word = word_.load();
     while ((word & ~kAsleep) == seen) {
       if ((word & kAsleep) != 0 || word_.replace(word, word | kAsleep)) {
         // Looked at after the bit is set: whoever changes the word from here on sees the bit.
         if (watched.changed()) return;
-        host.park(futex(), static_cast<std::uint32_t>(seen | kAsleep), until);
+        platform.park(futex(), static_cast<std::uint32_t>(seen | kAsleep), until);
         return;
       }
     }
@@ -102,7 +102,7 @@ class Event {
 /// Looks for news for a short while before it sleeps, and learns whether looking pays.
 class Lookout {
  public:
-  Lookout(Host& host, bool oversubscribed);
+  Lookout(Platform& platform, bool oversubscribed);
 
   /// Returns when there is news after `seen`, or at `until`. May return early. Returns the time
   /// of its last glance at the clock, less than a microsecond ago.
@@ -116,7 +116,7 @@ class Lookout {
   Looked look(const Event& event, std::uint64_t seen, const Watched& watched, Time began,
               Time end) const;
 
-  Host& host_;
+  Platform& platform_;
   Eagerness eagerness_;
   Duration patience_;  ///< How long to look; shorter while waits are long anyway.
 };

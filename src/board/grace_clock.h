@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/shared.h"
 #include "board/words.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/roster.h"
 #include "board/segment.h"
 #include "syncopate/error.h"
@@ -17,7 +17,7 @@ namespace syncopate::board {
 struct Meeting::Impl {
   std::shared_ptr<Segment> segment;
   std::shared_ptr<Mapping> mapping;
-  std::unique_ptr<Host> host;
+  std::unique_ptr<Platform> platform;
   Roster roster;  ///< Seen from outside: the launcher has no seat.
 };
 
@@ -34,10 +34,10 @@ std::shared_ptr<Mapping> prepared(Segment& segment, int ranks) {
 Meeting::Meeting(int ranks) {
   auto segment = Segment::create();
   auto mapping = prepared(*segment, ranks);
-  auto host = make_process_host(ranks);
-  Roster roster(mapping->data(), -1, *host);
-  impl_ =
-      std::make_unique<Impl>(Impl{std::move(segment), std::move(mapping), std::move(host), roster});
+  auto platform = make_process_platform(ranks);
+  Roster roster(mapping->data(), -1, *platform);
+  impl_ = std::make_unique<Impl>(
+      Impl{std::move(segment), std::move(mapping), std::move(platform), roster});
 }
 
 Meeting::~Meeting() = default;

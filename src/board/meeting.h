@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "board/host.h"
+#include "board/platform.h"
 
 namespace syncopate::board {
 

@@ -48,11 +48,11 @@ int Roster::ranks_on(const std::byte* memory) {
   return static_cast<int>(header->ranks);
 }
 
-Roster::Roster(std::byte* memory, int rank, Host& host)
+Roster::Roster(std::byte* memory, int rank, Platform& platform)
     : header_(*reinterpret_cast<Header*>(memory)),
       seats_(reinterpret_cast<Seat*>(memory + seats_offset())),
       lives_(reinterpret_cast<Shared<std::uint8_t>*>(memory + lives_offset(ranks_on(memory)))),
-      host_(host),
+      platform_(platform),
       rank_(rank),
       ranks_(ranks_on(memory)) {}
 
@@ -68,7 +68,7 @@ void Roster::join(const ProcessId& process) {
                 "Make one World per rank, and start each rank once");
   }
   seat.started.store(process.started);
-  seat.cores = host_.cores().mask;
+  seat.cores = platform_.cores().mask;
   set_life(rank_, Life::absent, Life::present);
   check_seat();  // The launcher may have given the seat up: what it had started has ended.
 }
@@ -91,7 +91,7 @@ void Roster::leave() { set_life(rank_, Life::present, Life::left); }
 void Roster::set_life(int rank, Life from, Life to) {
   auto expected_life = static_cast<std::uint8_t>(from);
   if (lives_[rank].replace(expected_life, static_cast<std::uint8_t>(to))) {
-    header_.event.signal(host_);
+    header_.event.signal(platform_);
   }
 }
 
@@ -112,7 +112,7 @@ bool Roster::look_after() {
   bool found = false;
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank == rank_ || life(rank) != Life::present) continue;
-    if (host_.alive(rank, process_of(rank))) continue;
+    if (platform_.alive(rank, process_of(rank))) continue;
     set_life(rank, Life::present, Life::dead);
     found = true;
   }
@@ -136,7 +136,7 @@ std::string Roster::describe(int rank) const {
     case Life::present:
       break;
   }
-  return name + " (" + host_.describe(process_of(rank)) + ")";
+  return name + " (" + platform_.describe(process_of(rank)) + ")";
 }
 
 bool Roster::all_proposed(std::uint64_t number) const {
@@ -177,18 +177,18 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
   if (all_proposed(number)) {
     // The last to come compares for all, and tells the others that they need not.
     if (all_agree()) {
-      header_.event.announce(host_, number);
+      header_.event.announce(platform_, number);
     } else {
-      header_.event.signal(host_);
+      header_.event.signal(platform_);
     }
     return number;
   }
-  Lookout lookout(host_, oversubscribed());
+  Lookout lookout(platform_, oversubscribed());
   for (;;) {
     const std::uint64_t news = header_.event.read();
     check_seat();  // Before the others' agreement, which a rank that they gave up has no part in.
     if (Event::number_in(news) >= number || all_proposed(number)) return number;
-    const Time now = host_.now();
+    const Time now = platform_.now();
     if (now >= deadline) {
       leave_on_the_table();
       note_wait(/*in_vain=*/true);
@@ -221,7 +221,7 @@ const Proposal* Roster::disagreement(int rank) const {
 
 int Roster::cores() const {
   if (cores_ > 0) return cores_;
-  Cores together{.quota = host_.cores().quota};
+  Cores together{.quota = platform_.cores().quota};
   bool complete = true;
   for (int rank = 0; rank < ranks_; ++rank) {
     complete = complete && life(rank) != Life::absent;

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "board/event.h"
-#include "board/host.h"
 #include "board/imprint.h"
 #include "board/origin.h"
+#include "board/platform.h"
 #include "board/shared.h"
 #include "syncopate/rank_set.h"
 
@@ -48,7 +48,7 @@ class Roster {
   /// The number of ranks, if `memory` holds a board of this build; throws Error otherwise.
   static int ranks_on(const std::byte* memory);
 
-  Roster(std::byte* memory, int rank, Host& host);
+  Roster(std::byte* memory, int rank, Platform& platform);
 
   // Ranks are counted within the machine; in messages they have their numbers in the world.
   int rank() const { return rank_; }
@@ -86,7 +86,7 @@ class Roster {
   bool dead(int rank) const { return life(rank) == Life::dead; }
   /// Whether its process is gone, though it has left and nobody waits for it.
   bool left_and_gone(int rank) const {
-    return life(rank) == Life::left && !host_.alive(rank, process_of(rank));
+    return life(rank) == Life::left && !platform_.alive(rank, process_of(rank));
   }
   /// Those of this machine, by their numbers in the world.
   RankSet dead() const;
@@ -164,7 +164,7 @@ class Roster {
   Header& header_;
   Seat* seats_;
   Shared<std::uint8_t>* lives_;  ///< Packed: read often, written almost never.
-  Host& host_;
+  Platform& platform_;
   Origin origin_;
   int rank_;
   int ranks_;

@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "fabric/packet.h"
 #include "syncopate/error.h"
 

@@ -79,14 +79,15 @@ std::size_t GroupShape::smallest_bytes() const {
   return (2 * ranks + std::min(groups, ranks)) * elements * size_of(type);
 }
 
-GroupBoard::GroupBoard(std::byte* memory, const GroupShape& shape, Roster& roster, Host& host)
-    : GroupBoard(memory, shape, Parts(shape), roster, host) {}
+GroupBoard::GroupBoard(std::byte* memory, const GroupShape& shape, Roster& roster,
+                       Platform& platform)
+    : GroupBoard(memory, shape, Parts(shape), roster, platform) {}
 
 GroupBoard::GroupBoard(std::byte* memory, const GroupShape& shape, const Parts& parts,
-                       Roster& roster, Host& host)
+                       Roster& roster, Platform& platform)
     : shape_(shape),
       roster_(roster),
-      host_(host),
+      platform_(platform),
       hot_(reinterpret_cast<Hot*>(memory + parts.hot)),
       records_(reinterpret_cast<Record*>(memory + parts.records)),
       lines_(reinterpret_cast<Line*>(memory + parts.lines)),
@@ -140,14 +141,14 @@ bool GroupBoard::release_through(RoundNumber step_number) {
   lines_[roster_.rank()].seen.store(step_number);
   if (hot_->blocked.load() == 0) return false;
   hot_->blocked.store(0);
-  hot_->event.signal(host_);
+  hot_->event.signal(platform_);
   return true;
 }
 
 void GroupBoard::leave() {
   left_[roster_.rank()].store(1);
-  for (int i = 0; i < shape_.depth() * shape_.groups; ++i) records_[i].event.signal(host_);
-  hot_->event.signal(host_);
+  for (int i = 0; i < shape_.depth() * shape_.groups; ++i) records_[i].event.signal(platform_);
+  hot_->event.signal(platform_);
 }
 
 RoundNumber GroupBoard::slowest() {
@@ -254,7 +255,7 @@ void GroupBoard::retry(const Gathering& where, AttemptWord given_up) {
   std::uint64_t value = given_up.pack();
   const AttemptWord next{.round = where.step, .buffer = buffer};
   if (record(where).attempt.replace(value, next.pack())) {
-    record(where).event.signal(host_);
+    record(where).event.signal(platform_);
   } else {
     give_back(buffer, where.step);
   }
@@ -324,7 +325,7 @@ void GroupBoard::publish_result(const Gathering& where, AttemptWord attempt) {
   std::uint64_t value = done.load();
   // If this fails, another attempt at the same round was published first.
   if (AttemptWord::unpack(value).round < where.step && done.replace(value, attempt.pack())) {
-    record(where).event.signal(host_);
+    record(where).event.signal(platform_);
   }
 }
 

@@ -21,7 +21,7 @@
 
 #include "board/event.h"
 #include "board/grace_clock.h"
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/reduction.h"
 #include "board/roster.h"
 #include "board/words.h"
@@ -58,7 +58,7 @@ class GroupBoard {
  public:
   static constexpr int kSlots = 4;  ///< Worked on, published, and two that rounds may read.
 
-  GroupBoard(std::byte* memory, const GroupShape& shape, Roster& roster, Host& host);
+  GroupBoard(std::byte* memory, const GroupShape& shape, Roster& roster, Platform& platform);
 
   /// A slot that neither holds this rank's newest publication nor is read by the rounds of ranks
   /// that are ahead; -1 if there is none. `group_of` tells this rank's group at a step.
@@ -126,7 +126,7 @@ class GroupBoard {
   friend struct GroupShape;
 
   GroupBoard(std::byte* memory, const GroupShape& shape, const Parts& parts, Roster& roster,
-             Host& host);
+             Platform& platform);
 
   Record& record(const Gathering& where) const {
     return records_[(where.step % shape_.depth()) * shape_.groups + where.group];
@@ -151,7 +151,7 @@ class GroupBoard {
 
   GroupShape shape_;
   Roster& roster_;
-  Host& host_;
+  Platform& platform_;
   Hot* hot_;
   Record* records_;
   Line* lines_;

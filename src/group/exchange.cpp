@@ -36,24 +36,24 @@ board::GroupShape GroupExchange::shape(std::size_t elements, DataType type, int 
           .window = options.window};
 }
 
-GroupExchange::GroupExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
-                             std::byte* memory, std::size_t elements, DataType type,
-                             const void* initial, const GroupOptions& options,
+GroupExchange::GroupExchange(board::Roster& roster, board::Platform& platform,
+                             const Duration& timeout, std::byte* memory, std::size_t elements,
+                             DataType type, const void* initial, const GroupOptions& options,
                              std::shared_ptr<void> kept, AgentHandle agent)
     : kept_(std::move(kept)),
       roster_(roster),
-      host_(host),
+      platform_(platform),
       options_(options),
       elements_(elements),
       type_(type),
       plan_(roster.world_ranks(), options),
-      board_(memory, shape(elements, type, roster, options), roster, host),
-      wait_(roster, host, timeout, agent),
+      board_(memory, shape(elements, type, roster, options), roster, platform),
+      wait_(roster, platform, timeout, agent),
       helpers_(world::helpers_to_wake(roster, board_.results().chunking().count)),
       agent_(agent),
       seat_of_(roster.world_ranks(), -1),
-      stall_(roster, host),
-      computing_since_(host.now()) {
+      stall_(roster, platform),
+      computing_since_(platform.now()) {
   for (int rank = 0; rank < roster.ranks(); ++rank) seat_of_[roster.number(rank)] = rank;
   // What a group uses for this rank until it publishes; and the same to work on.
   constexpr int kInitial = 1;
@@ -117,7 +117,7 @@ void GroupExchange::publish() {
   agent_.check();
   const std::uint64_t step = step_ + 1;
   if (options_.grace.share > 0) {
-    step_times_.add(Duration(host_.now() - computing_since_));
+    step_times_.add(Duration(platform_.now() - computing_since_));
     board_.note_step_time(step_times_.typical());
   }
   members_ = members_at(step);
@@ -126,7 +126,7 @@ void GroupExchange::publish() {
   board_.publish(working_, step);
   published_ = true;
   blocked_ = false;
-  board_.event(where_).signal(host_);
+  board_.event(where_).signal(platform_);
   agent_.call();
 }
 
@@ -160,7 +160,7 @@ Time GroupExchange::progress(Time now) {
       if (now < end) return end;
     }
     if (board_.start(where_)) {
-      if (helpers_ > 0) board_.event(where_).signal(host_, helpers_);
+      if (helpers_ > 0) board_.event(where_).signal(platform_, helpers_);
     } else if (board_.attempt(where_).round < where_.step) {
       board_.set_blocked();
       blocked_ = true;
@@ -182,13 +182,13 @@ bool GroupExchange::ready() {
   if (!published_) return false;
   if (board_.result(where_) < 0) {
     wait_for_agent();
-    progress(host_.now());
+    progress(platform_.now());
   }
   return board_.result(where_) >= 0;
 }
 
 void GroupExchange::pause(board::Event& event, std::uint64_t news, Time until) {
-  const Time now = host_.now();
+  const Time now = platform_.now();
   if (wait_.expired(now)) {
     wait_.give_up(now, blame(), "step " + std::to_string(where_.step) + " of a group average");
   }
@@ -202,9 +202,9 @@ void GroupExchange::await_result() {
   waited_for_ = -1;
   if (board_.result(where_) >= 0) return;
   wait_for_agent();
-  Time now = host_.now();
+  Time now = platform_.now();
   wait_.begin(now);
-  for (; board_.result(where_) < 0; now = host_.now()) {
+  for (; board_.result(where_) < 0; now = platform_.now()) {
     const std::uint64_t news = board_.event(where_).read();
     const std::uint64_t releases = board_.progress_event().read();
     const Time again_at = progress(now);
@@ -237,7 +237,7 @@ int GroupExchange::whom_we_wait_for() const {
 }
 
 int GroupExchange::await_free_slot() {
-  const Time began = host_.now();
+  const Time began = platform_.now();
   wait_.begin(began);
   Time patience = world::kPatience;
   Time patience_ends = began + patience;
@@ -247,7 +247,7 @@ int GroupExchange::await_free_slot() {
         board_.free_slot(where_.step, [&](std::uint64_t step) { return group_at(step); });
     if (slot >= 0) return slot;
     // Every other slot is being read by ranks that are ahead: finish their rounds for them.
-    const bool impatient = host_.now() >= patience_ends;
+    const bool impatient = platform_.now() >= patience_ends;
     for (std::uint64_t step = where_.step + 1; step <= where_.step + options_.window; ++step) {
       if (spans_machines(step)) continue;
       const std::vector<int> members = members_at(step);
@@ -257,8 +257,8 @@ int GroupExchange::await_free_slot() {
       if (!roster_.look_after()) board_.retry(ahead, board_.attempt(ahead));
       board_.help(ahead);
     }
-    if (impatient) patience_ends = host_.now() + (patience *= 2);
-    pause(board_.progress_event(), releases, host_.now() + world::kShortly);
+    if (impatient) patience_ends = platform_.now() + (patience *= 2);
+    pause(board_.progress_event(), releases, platform_.now() + world::kShortly);
   }
 }
 
@@ -277,7 +277,7 @@ GroupReceipt GroupExchange::finish(void* out) {
   step_ = where_.step;
   published_ = false;
   if (board_.release_through(step_)) agent_.call();
-  computing_since_ = host_.now();
+  computing_since_ = platform_.now();
   return told;
 }
 

@@ -25,7 +25,7 @@ class GroupExchange {
  public:
   /// `options` are complete. Other ranks may use the board only after every rank has called
   /// the constructor: it publishes the initial weights.
-  GroupExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
+  GroupExchange(board::Roster& roster, board::Platform& platform, const Duration& timeout,
                 std::byte* memory, std::size_t elements, DataType type, const void* initial,
                 const GroupOptions& options, std::shared_ptr<void> kept = nullptr,
                 AgentHandle agent = {});
@@ -82,7 +82,7 @@ class GroupExchange {
 
   std::shared_ptr<void> kept_;  ///< First, to go last: the memory and the world.
   board::Roster& roster_;
-  board::Host& host_;
+  board::Platform& platform_;
   GroupOptions options_;
   std::size_t elements_;
   DataType type_;

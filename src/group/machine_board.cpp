@@ -32,15 +32,15 @@ void MachineGroupBoard::publish_mean(const Gathering& where, int buffer,
   step(Step::publish);
   record(where).done.store(AttemptWord{.round = where.step, .buffer = buffer}.pack());
   let_go(buffer, where, where.members.front());
-  record(where).event.signal(host_);
+  record(where).event.signal(platform_);
   // Owners may have waited for their slots.
-  hot_->event.signal(host_);
+  hot_->event.signal(platform_);
 }
 
 void MachineGroupBoard::note_elsewhere(RoundNumber seen) {
   if (seen <= hot_->elsewhere.load()) return;
   hot_->elsewhere.store(seen);
-  hot_->event.signal(host_);
+  hot_->event.signal(platform_);
 }
 
 }  // namespace syncopate::board

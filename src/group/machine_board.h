@@ -12,8 +12,8 @@ namespace syncopate::board {
 
 class MachineGroupBoard : public GroupBoard {
  public:
-  MachineGroupBoard(std::byte* memory, const GroupShape& shape, Roster& roster, Host& host)
-      : GroupBoard(memory, shape, roster, host) {}
+  MachineGroupBoard(std::byte* memory, const GroupShape& shape, Roster& roster, Platform& platform)
+      : GroupBoard(memory, shape, roster, platform) {}
 
   /// What this machine's members bring to a round.
   struct Share {

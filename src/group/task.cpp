@@ -24,7 +24,7 @@ GroupTask::GroupTask(TaskContext context, std::shared_ptr<Region> region,
     : context_(std::move(context)),
       region_(std::move(region)),
       shape_(shape),
-      board_(region_->data(), shape, context_.roster, context_.host),
+      board_(region_->data(), shape, context_.roster, context_.platform),
       agreement_(options, context_.place.machine_of, context_.place.machine),
       bytes_(shape.elements * size_of(shape.type)),
       together_(context_, shape, board_, agreement_) {}

@@ -16,8 +16,9 @@ class AgentRunner {
  public:
   using Then = detail::Then;
 
-  AgentRunner(Board& board, board::Roster& roster, board::Host& host, detail::AgentHandle agent)
-      : board_(board), roster_(roster), agent_(agent), stall_(roster, host) {}
+  AgentRunner(Board& board, board::Roster& roster, board::Platform& platform,
+              detail::AgentHandle agent)
+      : board_(board), roster_(roster), agent_(agent), stall_(roster, platform) {}
 
   bool before_deposit(int /*slot*/, RoundNumber /*next*/, Then /*then*/) { return false; }
   void before_put(int /*slot*/, RoundNumber /*next*/) {}

@@ -3,15 +3,15 @@
 namespace syncopate::partial {
 
 Board::Board(std::byte* memory_of_board, const Shape& shape_of_board, board::Roster& roster,
-             board::Host& host)
+             board::Platform& platform)
     : shape(shape_of_board),
       memory(memory_of_board, shape),
-      participants(memory, shape, settled, roster, host),
-      results(memory, shape, settled, participants, roster, host),
+      participants(memory, shape, settled, roster, platform),
+      results(memory, shape, settled, participants, roster, platform),
       contributions(memory, shape),
-      running(memory, shape, results, contributions, host),
+      running(memory, shape, results, contributions, platform),
       deposits(memory, shape, settled, participants, results),
-      host_(host) {}
+      platform_(platform) {}
 
 void Board::begin_after(RoundNumber last) {
   memory.control->attempt.note(AttemptWord{.round = last}.pack());

@@ -14,7 +14,7 @@ namespace syncopate::partial {
 
 class Board {
  public:
-  Board(std::byte* memory, const Shape& shape, board::Roster& roster, board::Host& host);
+  Board(std::byte* memory, const Shape& shape, board::Roster& roster, board::Platform& platform);
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
@@ -22,8 +22,8 @@ class Board {
   void begin_after(RoundNumber last);
 
   board::Event& event() { return memory.news->event; }
-  void signal() { event().signal(host_); }
-  void signal_helpers(int count) { event().signal(host_, count); }
+  void signal() { event().signal(platform_); }
+  void signal_helpers(int count) { event().signal(platform_, count); }
 
   const Shape shape;
   const Memory memory;
@@ -35,7 +35,7 @@ class Board {
   Deposits deposits;
 
  private:
-  board::Host& host_;
+  board::Platform& platform_;
 };
 
 }  // namespace syncopate::partial

@@ -13,27 +13,28 @@ using namespace std::chrono_literals;
 using partial::Deposits;
 using partial::Standing;
 
-PartialExchange::PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
-                                 std::byte* memory, const partial::Shape& shape,
-                                 const PartialOptions& options, std::shared_ptr<void> kept,
-                                 AgentHandle agent)
+PartialExchange::PartialExchange(board::Roster& roster, board::Platform& platform,
+                                 const Duration& timeout, std::byte* memory,
+                                 const partial::Shape& shape, const PartialOptions& options,
+                                 std::shared_ptr<void> kept, AgentHandle agent)
     : kept_(std::move(kept)),
       roster_(roster),
-      host_(host),
+      platform_(platform),
       options_(options),
-      board_(memory, shape, roster, host),
+      board_(memory, shape, roster, platform),
       starter_(board_, options.trigger, options.grace),
-      runner_(choose_runner(roster, host, agent)),
-      wait_(roster, host, timeout, agent),
+      runner_(choose_runner(roster, platform, agent)),
+      wait_(roster, platform, timeout, agent),
       delivered_(board_.results.seen()),
       passed_(delivered_),
-      computing_since_(host.now()) {}
+      computing_since_(platform.now()) {}
 
-PartialExchange::AnyRunner PartialExchange::choose_runner(board::Roster& roster, board::Host& host,
+PartialExchange::AnyRunner PartialExchange::choose_runner(board::Roster& roster,
+                                                          board::Platform& platform,
                                                           AgentHandle agent) {
-  if (agent) return partial::AgentRunner(board_, roster, host, agent);
-  if (board_.shape.pairs()) return partial::PairRunner(board_, starter_, roster, host);
-  return partial::LocalRunner(board_, starter_, roster, host);
+  if (agent) return partial::AgentRunner(board_, roster, platform, agent);
+  if (board_.shape.pairs()) return partial::PairRunner(board_, starter_, roster, platform);
+  return partial::LocalRunner(board_, starter_, roster, platform);
 }
 
 PartialExchange::~PartialExchange() {
@@ -81,7 +82,7 @@ void PartialExchange::set_waiting(bool waiting) {
 
 template <typename Runner>
 void PartialExchange::arrive(Runner& runner, Then then, bool clock_later) {
-  if (!clock_later || measures_steps()) arrived_at_ = host_.now();
+  if (!clock_later || measures_steps()) arrived_at_ = platform_.now();
   if (measures_steps()) {
     step_times_.add(Duration(arrived_at_ - computing_since_));
     board_.participants.note_step_time(step_times_.typical());
@@ -157,7 +158,7 @@ bool PartialExchange::ready() {
   return with_runner([&](auto& runner) {
     if (runner.has_result(next)) return true;
     runner.notify_polling(next);
-    runner.advance(next, host_.now());
+    runner.advance(next, platform_.now());
     return board_.results.published() >= next;
   });
 }
@@ -178,8 +179,9 @@ std::uint64_t PartialExchange::await(Runner& runner) {
     return deliver(runner);
   }
   starter_.forget_who_blocked();
-  Time now = waiting_ ? arrived_at_
-                      : host_.now();  // Read again only where time has passed: the clock is dear.
+  Time now = waiting_
+                 ? arrived_at_
+                 : platform_.now();  // Read again only where time has passed: the clock is dear.
   wait_.begin(now);
   bool look = !waiting_ || runner.looks_at_once();
   const auto published = [&] { return board_.results.published() >= next; };
@@ -207,7 +209,7 @@ std::uint64_t PartialExchange::await(Runner& runner) {
         set_waiting(true);
         runner.notify_waiting();
       }
-      now = host_.now();
+      now = platform_.now();
       continue;
     }
     now = wait_.for_news(board_.event(), news, now, again_at, world::Wait::Agent::driven, watched);
@@ -224,7 +226,7 @@ std::uint64_t PartialExchange::deliver(Runner& runner) {
   const RoundNumber first = delivered_ + 1;
   delivered_ = std::max(board_.results.published(), first);
   runner.delivered();
-  if (measures_steps()) computing_since_ = host_.now();
+  if (measures_steps()) computing_since_ = platform_.now();
   if (board_.results.is_last(delivered_)) last_ = delivered_;
   roster_.check_seat();  // Or what was summed up may have changed meanwhile.
   return delivered_ + 1 - first;

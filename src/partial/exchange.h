@@ -27,7 +27,7 @@ class PartialExchange {
   using RoundNumber = partial::RoundNumber;
   using Time = partial::Time;
 
-  PartialExchange(board::Roster& roster, board::Host& host, const Duration& timeout,
+  PartialExchange(board::Roster& roster, board::Platform& platform, const Duration& timeout,
                   std::byte* memory, const partial::Shape& shape, const PartialOptions& options,
                   std::shared_ptr<void> kept = nullptr, AgentHandle agent = {});
   ~PartialExchange();
@@ -75,7 +75,7 @@ class PartialExchange {
  private:
   using AnyRunner = std::variant<partial::LocalRunner, partial::PairRunner, partial::AgentRunner>;
 
-  AnyRunner choose_runner(board::Roster& roster, board::Host& host, AgentHandle agent);
+  AnyRunner choose_runner(board::Roster& roster, board::Platform& platform, AgentHandle agent);
   template <typename Action>
   decltype(auto) with_runner(const Action& action) {
     return std::visit(action, runner_);
@@ -102,7 +102,7 @@ class PartialExchange {
 
   std::shared_ptr<void> kept_;  ///< First, to go last: the memory and the world.
   board::Roster& roster_;
-  board::Host& host_;
+  board::Platform& platform_;
   PartialOptions options_;
   Board board_;
   partial::Starter starter_;

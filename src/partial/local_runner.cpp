@@ -4,12 +4,13 @@
 
 namespace syncopate::partial {
 
-LocalRunner::LocalRunner(Board& board, Starter& starter, board::Roster& roster, board::Host& host)
+LocalRunner::LocalRunner(Board& board, Starter& starter, board::Roster& roster,
+                         board::Platform& platform)
     : board_(board),
       starter_(starter),
       roster_(roster),
-      host_(host),
-      stall_(roster, host),
+      platform_(platform),
+      stall_(roster, platform),
       helpers_(world::helpers_to_wake(roster, board.results.buffers().chunking().count)) {}
 
 void LocalRunner::after_deposit(Deposits::Put put, RoundNumber next, Then then,

@@ -33,7 +33,7 @@ using detail::Then;
 
 class LocalRunner {
  public:
-  LocalRunner(Board& board, Starter& starter, board::Roster& roster, board::Host& host);
+  LocalRunner(Board& board, Starter& starter, board::Roster& roster, board::Platform& platform);
 
   bool before_deposit(int /*slot*/, RoundNumber /*next*/, Then /*then*/) {
     if (last_in_a_row_ >= kLikelyLastAgain) board_.running.prefetch_next(board_.participants.me());
@@ -81,7 +81,7 @@ class LocalRunner {
   Board& board_;
   Starter& starter_;
   board::Roster& roster_;
-  board::Host& host_;
+  board::Platform& platform_;
   world::Stall stall_;
   int helpers_;            ///< How many sleepers are worth waking to help with a large round.
   bool came_last_ = true;  ///< As far as the last deposit could tell.
@@ -92,7 +92,7 @@ template <typename BeforeStart>
 void LocalRunner::offer(RoundNumber next, const BeforeStart& before_start) {
   const RoundNumber round = std::max(board_.results.published() + 1, next);
   if (board_.running.attempt().round >= round) return;
-  const Starter::Outlook outlook = starter_.look(round, host_.now());
+  const Starter::Outlook outlook = starter_.look(round, platform_.now());
   if (!board_.participants.anyone_waits(round)) return;
   if (outlook.start) {
     before_start();

@@ -10,7 +10,7 @@ using board::Step;
 void MachineRounds::take(RoundNumber round, Share& share) {
   Contributions& taken = board_.contributions;
   taken.decide(round);
-  board_.memory.control->taken_at.note(host_.now());
+  board_.memory.control->taken_at.note(platform_.now());
   taken.collect(round, /*last=*/false);
   share.header = taken.header();
   share.newest_at = 0;

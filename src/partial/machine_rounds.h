@@ -21,8 +21,9 @@ class MachineRounds {
  public:
   using Outcome = RunningRound::Outcome;
 
-  MachineRounds(std::byte* memory, const Shape& shape, board::Roster& roster, board::Host& host)
-      : board_(memory, shape, roster, host), host_(host) {}
+  MachineRounds(std::byte* memory, const Shape& shape, board::Roster& roster,
+                board::Platform& platform)
+      : board_(memory, shape, roster, platform), platform_(platform) {}
 
   Board& board() { return board_; }
   const Board& board() const { return board_; }
@@ -70,7 +71,7 @@ class MachineRounds {
   int result_buffer();
 
   Board board_;
-  board::Host& host_;
+  board::Platform& platform_;
   int result_ = kNoBuffer;
 };
 

@@ -12,8 +12,8 @@
 
 #include "board/event.h"
 #include "board/grace_clock.h"
-#include "board/host.h"
 #include "board/places.h"
+#include "board/platform.h"
 #include "board/reduction.h"
 #include "board/shared.h"
 #include "board/words.h"

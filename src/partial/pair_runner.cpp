@@ -8,8 +8,12 @@ namespace syncopate::partial {
 using board::step;
 using board::Step;
 
-PairRunner::PairRunner(Board& board, Starter& starter, board::Roster& roster, board::Host& host)
-    : board_(board), starter_(starter), host_(host), rounds_(board, starter, roster, host) {}
+PairRunner::PairRunner(Board& board, Starter& starter, board::Roster& roster,
+                       board::Platform& platform)
+    : board_(board),
+      starter_(starter),
+      platform_(platform),
+      rounds_(board, starter, roster, platform) {}
 
 bool PairRunner::before_deposit(int slot, RoundNumber next, Then then) {
   // With an older deposit on the board this one would have to be added to it; and where a round has
@@ -29,9 +33,9 @@ void PairRunner::before_put(int slot, RoundNumber next) {
 
 void PairRunner::after_deposit(Deposits::Put put, RoundNumber next, Then then, Time& arrived_at) {
   came_last_ = true;
-  if (settle(next)) return board_.event().rouse(host_);
+  if (settle(next)) return board_.event().rouse(platform_);
   if (firm_) {
-    arrived_at = host_.now();
+    arrived_at = platform_.now();
     board_.memory.note(board_.participants.me(), Pair::slot_of(next)).arrived.note(arrived_at);
   }
   if (put == Deposits::Put::arrived) {

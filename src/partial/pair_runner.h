@@ -25,7 +25,7 @@ namespace syncopate::partial {
 
 class PairRunner {
  public:
-  PairRunner(Board& board, Starter& starter, board::Roster& roster, board::Host& host);
+  PairRunner(Board& board, Starter& starter, board::Roster& roster, board::Platform& platform);
 
   bool before_deposit(int slot, RoundNumber next, Then then);
   void before_put(int slot, RoundNumber next);
@@ -72,7 +72,7 @@ class PairRunner {
 
   Board& board_;
   Starter& starter_;
-  board::Host& host_;
+  board::Platform& platform_;
   LocalRunner rounds_;         ///< The plain way.
   bool firm_ = false;          ///< Whether the last deposit is firm.
   bool came_last_ = true;      ///< As far as the last deposit could tell.

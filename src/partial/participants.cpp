@@ -5,7 +5,7 @@ namespace syncopate::partial {
 void Participants::set_standing(Standing standing, std::uint32_t drops) {
   memory_.ranks[me()].dropped.note(drops);
   memory_.standings[me()].store(static_cast<std::uint8_t>(standing));
-  memory_.news->event.signal(host_);
+  memory_.news->event.signal(platform_);
 }
 
 bool Participants::completes_attendance() {

@@ -29,8 +29,8 @@ struct Settled {
 class Participants {
  public:
   Participants(const Memory& memory, const Shape& shape, const Settled& settled,
-               board::Roster& roster, board::Host& host)
-      : memory_(memory), shape_(shape), settled_(settled), roster_(roster), host_(host) {}
+               board::Roster& roster, board::Platform& platform)
+      : memory_(memory), shape_(shape), settled_(settled), roster_(roster), platform_(platform) {}
 
   int count() const { return shape_.ranks; }
   int me() const { return roster_.rank(); }
@@ -82,7 +82,7 @@ class Participants {
   const Shape& shape_;
   const Settled& settled_;
   board::Roster& roster_;
-  board::Host& host_;
+  board::Platform& platform_;
 };
 
 }  // namespace syncopate::partial

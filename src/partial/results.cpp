@@ -9,12 +9,13 @@ using board::step;
 using board::Step;
 
 Results::Results(const Memory& memory, const Shape& shape, const Settled& settled,
-                 const Participants& participants, const board::Roster& roster, board::Host& host)
+                 const Participants& participants, const board::Roster& roster,
+                 board::Platform& platform)
     : memory_(memory),
       shape_(shape),
       settled_(settled),
       participants_(participants),
-      host_(host),
+      platform_(platform),
       buffers_(memory.make_reduction(shape, roster)),
       known_(shape.ring()) {}
 
@@ -60,7 +61,7 @@ bool Results::unblock() {
   News& news = *memory_.news;
   if (news.blocked.load() == 0) return false;
   news.blocked.store(0);
-  news.event.signal(host_);
+  news.event.signal(platform_);
   return true;
 }
 
@@ -126,7 +127,7 @@ void Results::advance(RoundNumber round) {
   step(Step::advance);
   // A hint: a rank that comes late with an old one only sends readers to the ring.
   memory_.news->latest.release(memory_.ring[round % shape_.ring()].load());
-  memory_.news->event.announce(host_, round);
+  memory_.news->event.announce(platform_, round);
 }
 
 }  // namespace syncopate::partial

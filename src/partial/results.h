@@ -20,7 +20,7 @@ namespace syncopate::partial {
 class Results {
  public:
   Results(const Memory& memory, const Shape& shape, const Settled& settled,
-          const Participants& participants, const board::Roster& roster, board::Host& host);
+          const Participants& participants, const board::Roster& roster, board::Platform& platform);
 
   RoundNumber published() const { return memory_.news->event.number(); }
   /// Whether the ring has the round, though the counter of published rounds may not have followed
@@ -79,7 +79,7 @@ class Results {
   const Shape& shape_;
   const Settled& settled_;
   const Participants& participants_;
-  board::Host& host_;
+  board::Platform& platform_;
   board::Reduction buffers_;
   /// Ring entries this rank has read: what is published does not change.
   mutable std::vector<AttemptWord> known_;

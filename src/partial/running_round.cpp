@@ -15,12 +15,12 @@ constexpr std::size_t kWorthReusing = 16 << 10;
 }  // namespace
 
 RunningRound::RunningRound(const Memory& memory, const Shape& shape, Results& results,
-                           Contributions& contributions, board::Host& host)
+                           Contributions& contributions, board::Platform& platform)
     : memory_(memory),
       shape_(shape),
       results_(results),
       contributions_(contributions),
-      host_(host) {}
+      platform_(platform) {}
 
 bool RunningRound::start(RoundNumber round, bool last) {
   step(Step::start);
@@ -52,7 +52,7 @@ void RunningRound::retry(AttemptWord given_up) {
   if (buffer == kNoBuffer) return;
   std::uint64_t value = given_up.pack();
   const AttemptWord next{.round = given_up.round, .last = given_up.last, .buffer = buffer};
-  if (memory_.control->attempt.replace(value, next.pack())) memory_.news->event.signal(host_);
+  if (memory_.control->attempt.replace(value, next.pack())) memory_.news->event.signal(platform_);
 }
 
 board::Job RunningRound::job(AttemptWord attempt) const {

@@ -26,7 +26,7 @@ class RunningRound {
   using Outcome = board::Reduction::Outcome;
 
   RunningRound(const Memory& memory, const Shape& shape, Results& results,
-               Contributions& contributions, board::Host& host);
+               Contributions& contributions, board::Platform& platform);
 
   AttemptWord attempt() const { return AttemptWord::unpack(memory_.control->attempt.load()); }
   /// Starts `round`; false if another rank started it, or no buffer is free.
@@ -54,7 +54,7 @@ class RunningRound {
   const Shape& shape_;
   Results& results_;
   Contributions& contributions_;
-  board::Host& host_;
+  board::Platform& platform_;
 };
 
 }  // namespace syncopate::partial

@@ -39,7 +39,7 @@ PartialTask::PartialTask(TaskContext context, std::shared_ptr<Region> region,
       region_(std::move(region)),
       shape_(shape),
       options_(options),
-      rounds_(region_->data(), shape, context_.roster, context_.host),
+      rounds_(region_->data(), shape, context_.roster, context_.platform),
       ranks_of_(round::ranks_by_machine(context_.place.machine_of)),
       values_bytes_(
           bytes_with_line(shape.elements * size_of(shape.type), ranks_of_.size(), combine)),
@@ -48,7 +48,7 @@ PartialTask::PartialTask(TaskContext context, std::shared_ptr<Region> region,
       lines_(context_.place, values_bytes_),
       piece_(length_of_pieces()),
       sum_(*context_.channel, context_.place, shape.elements * size_of(shape.type), combine),
-      stall_(context_.roster, context_.host) {}
+      stall_(context_.roster, context_.platform) {}
 
 std::size_t PartialTask::length_of_pieces() const {
   const std::size_t longest = SumByParts::piece_bytes(ranks_of_.size()) / size_of(shape_.type);
@@ -101,7 +101,7 @@ void PartialTask::post() {
 
 void PartialTask::hear(int from, std::span<const std::byte> bytes) {
   const int ranks = static_cast<int>(ranks_of_[from].size());
-  agreement_.hear(from, unpack_message(bytes, from, ranks), context_.host.now());
+  agreement_.hear(from, unpack_message(bytes, from, ranks), context_.platform.now());
   post();
 }
 
@@ -114,7 +114,7 @@ Time PartialTask::work(Time now) {
     begin();
   }
   // Where others need the core this one has it for a moment only, and is called again.
-  const int looks = context_.host.crowded(now) ? 1 : kLooks;
+  const int looks = context_.platform.crowded(now) ? 1 : kLooks;
   for (int look = 0; look < looks && gathering_ != nullptr; ++look) {
     if (!gathering_->done()) continue;
     gathering_.reset();

@@ -33,7 +33,7 @@ std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elemen
                                    shape.smallest_bytes());
   std::byte* memory = region->data();
   auto exchange = std::make_shared<GroupExchange>(
-      state->roster(), state->host(), state->timeout(), memory, elements, type, initial, full,
+      state->roster(), state->platform(), state->timeout(), memory, elements, type, initial, full,
       std::make_shared<Kept>(state, std::move(region)), state->agent_handle());
   // From here on a group may use any rank's weights: all must have published the initial ones.
   state->barrier();

@@ -23,7 +23,7 @@ std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t el
                                    shape.smallest_bytes());
   std::byte* memory = region->data();
   return std::make_shared<PartialExchange>(
-      state->roster(), state->host(), state->timeout(), memory, shape, options,
+      state->roster(), state->platform(), state->timeout(), memory, shape, options,
       std::make_shared<Kept>(state, std::move(region)), state->agent_handle());
 }
 

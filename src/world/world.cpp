@@ -64,9 +64,9 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link>& lin
     segment = board::Segment::open(link->from_first(""));
   }
   auto state = std::make_shared<detail::WorldState>(std::move(segment), seat,
-                                                    board::make_process_host(ranks));
-  state->connect(link,
-                 seat == board::Roster::kAgentsRank ? board::make_process_host(ranks) : nullptr);
+                                                    board::make_process_platform(ranks));
+  state->connect(
+      link, seat == board::Roster::kAgentsRank ? board::make_process_platform(ranks) : nullptr);
   return state;
 }
 
@@ -92,7 +92,7 @@ World World::from_environment() {
       return World(connected_or_lost(fabric::connect(*launcher)));
     }
     return World(
-        std::make_shared<detail::WorldState>(new_segment(1), 0, board::make_process_host(1)));
+        std::make_shared<detail::WorldState>(new_segment(1), 0, board::make_process_platform(1)));
   }
   if (address == nullptr || rank_text == nullptr || ranks_text == nullptr) {
     throw Error(ErrorCode::environment,
@@ -112,7 +112,7 @@ World World::from_environment() {
                 "Start the ranks with syncopate run and leave its variables alone");
   }
   return World(std::make_shared<detail::WorldState>(std::move(segment), rank,
-                                                    board::make_process_host(ranks)));
+                                                    board::make_process_platform(ranks)));
 }
 
 std::vector<World> World::threads(int ranks) {
@@ -125,7 +125,7 @@ std::vector<World> World::threads(int ranks) {
   worlds.reserve(ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     worlds.emplace_back(
-        std::make_shared<detail::WorldState>(segment, rank, board::make_thread_host()));
+        std::make_shared<detail::WorldState>(segment, rank, board::make_thread_platform()));
   }
   return worlds;
 }

@@ -24,11 +24,11 @@ constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
 }  // namespace
 
 WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
-                       std::unique_ptr<board::Host> host)
+                       std::unique_ptr<board::Platform> platform)
     : segment_(std::move(segment)),
       control_(*segment_),
-      host_(std::move(host)),
-      roster_(control_.roster(), rank, *host_),
+      platform_(std::move(platform)),
+      roster_(control_.roster(), rank, *platform_),
       timeout_(board::timeout_from_environment()),
       regions_(ControlMemory::bytes(), roster_.ranks()) {
   roster_.join(board::this_process());
@@ -52,13 +52,13 @@ WorldState::~WorldState() {
 }
 
 void WorldState::connect(std::unique_ptr<fabric::Link>& link,
-                         std::unique_ptr<board::Host> agents_host) {
+                         std::unique_ptr<board::Platform> agents_platform) {
   if (roster_.across()) {
     fabric::doorbells_wanted();  // On every rank, so that all of them refuse.
-    mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), roster_, *host_);
+    mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), roster_, *platform_);
     if (auto fabric = link->fabric()) {
       agent_ = std::make_unique<AgentThread>(
-          std::move(fabric), link->place(), control_, std::move(agents_host),
+          std::move(fabric), link->place(), control_, std::move(agents_platform),
           std::make_unique<TaskQueue>(segment_, roster_.ranks()), timeout_);
     }
     link->set_before_end([this] { leave_before_end(); });
@@ -106,7 +106,7 @@ void WorldState::agree(const std::string& description, const CollectiveSpec& spe
   board::Proposal mine{};
   description.copy(mine.data(), mine.size() - 1);
   if (mailbox_ != nullptr) return agree_across(mine, spec);
-  roster_.agree(mine, host_->now() + timeout_.count());
+  roster_.agree(mine, platform_->now() + timeout_.count());
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     const board::Proposal* theirs = roster_.disagreement(rank);
     if (theirs != nullptr) disagree(mine.data(), rank, theirs->data());
@@ -127,8 +127,8 @@ void WorldState::agree_across(const board::Proposal& mine, const CollectiveSpec&
   agent.check();
   const std::uint64_t number = roster_.propose(mine, spec.pack());
   agent.notify_unless_driving();
-  world::Wait wait(roster_, *host_, timeout_, agent);
-  board::Time now = host_->now();
+  world::Wait wait(roster_, *platform_, timeout_, agent);
+  board::Time now = platform_->now();
   wait.begin(now);
   for (;;) {
     const std::uint64_t news = mailbox_->agreements().read();
@@ -201,7 +201,7 @@ PartialExchange& WorldState::messenger() {
     messenger_region_ =
         make_region("carrier for broadcasts", spec, shape.bytes(), shape.smallest_bytes());
     messenger_ =
-        std::make_unique<PartialExchange>(roster_, *host_, timeout_, messenger_region_->data(),
+        std::make_unique<PartialExchange>(roster_, *platform_, timeout_, messenger_region_->data(),
                                           shape, options, nullptr, agent_handle());
   }
   return *messenger_;

@@ -9,7 +9,7 @@
 #include "agent/handle.h"
 #include "agent/mailbox.h"
 #include "agent/thread.h"
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/region.h"
 #include "board/roster.h"
 #include "board/segment.h"
@@ -24,17 +24,19 @@ class PartialExchange;
 class WorldState {
  public:
   /// `rank` is counted within the machine.
-  WorldState(std::shared_ptr<board::Segment> segment, int rank, std::unique_ptr<board::Host> host);
+  WorldState(std::shared_ptr<board::Segment> segment, int rank,
+             std::unique_ptr<board::Platform> platform);
   WorldState(const WorldState&) = delete;
   WorldState& operator=(const WorldState&) = delete;
   ~WorldState();
 
   /// Makes this machine speak to the others, if there are any. All ranks call it; the first of a
   /// machine gives a host for the agent. It takes the link over unless it throws.
-  void connect(std::unique_ptr<fabric::Link>& link, std::unique_ptr<board::Host> agents_host);
+  void connect(std::unique_ptr<fabric::Link>& link,
+               std::unique_ptr<board::Platform> agents_platform);
 
   board::Roster& roster() { return roster_; }
-  board::Host& host() { return *host_; }
+  board::Platform& platform() { return *platform_; }
   const Duration& timeout() const { return timeout_; }
   void set_timeout(Duration timeout);
 
@@ -65,7 +67,7 @@ class WorldState {
 
   std::shared_ptr<board::Segment> segment_;
   ControlMemory control_;
-  std::unique_ptr<board::Host> host_;
+  std::unique_ptr<board::Platform> platform_;
   board::Roster roster_;
   Duration timeout_;
   RegionPlan regions_;

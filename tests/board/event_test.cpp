@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using testing::kThrift;
 
 /// The real host, with a count of the system calls it would make.
-class CountingHost : public Host {
+class CountingPlatform : public Platform {
  public:
   Time now() override { return real_->now(); }
   void park(Shared<std::uint32_t>& word, std::uint32_t expected, Time until) override {
@@ -43,26 +43,26 @@ class CountingHost : public Host {
   std::atomic<int> wakes = 0;
 
  private:
-  std::unique_ptr<Host> real_ = make_thread_host();
+  std::unique_ptr<Platform> real_ = make_thread_platform();
 };
 
 class EventTest : public ::testing::Test {
  protected:
-  Time in(Duration time) { return host_.now() + time.count(); }
+  Time in(Duration time) { return platform_.now() + time.count(); }
 
-  CountingHost host_;
+  CountingPlatform platform_;
   std::unique_ptr<Event> event_ = std::make_unique<Event>();
 };
 
 TEST_F(EventTest, ASignalThatNobodySleepsForCostsNoSystemCall) {
-  for (int i = 0; i < 100; ++i) event_->signal(host_);
-  EXPECT_EQ(host_.wakes, 0);
+  for (int i = 0; i < 100; ++i) event_->signal(platform_);
+  EXPECT_EQ(platform_.wakes, 0);
 }
 
 TEST_F(EventTest, EverySignalIsNews) {
   auto before = event_->read();
   for (int i = 0; i < 10000; ++i) {
-    event_->signal(host_);
+    event_->signal(platform_);
     ASSERT_NE(event_->read(), before);
     before = event_->read();
   }
@@ -70,16 +70,16 @@ TEST_F(EventTest, EverySignalIsNews) {
 
 TEST_F(EventTest, WhoSawOldNewsDoesNotSleep) {
   const auto before = event_->read();
-  event_->signal(host_);
-  event_->sleep(host_, before, kNever);
-  EXPECT_EQ(host_.parks, 0);
+  event_->signal(platform_);
+  event_->sleep(platform_, before, kNever);
+  EXPECT_EQ(platform_.parks, 0);
 }
 
 TEST_F(EventTest, ASleeperWakesAtItsTime) {
   const Time until = in(2ms);
-  while (host_.now() < until) event_->sleep(host_, event_->read(), until);
-  EXPECT_GE(host_.now(), until);
-  EXPECT_GE(host_.parks, 1);
+  while (platform_.now() < until) event_->sleep(platform_, event_->read(), until);
+  EXPECT_GE(platform_.now(), until);
+  EXPECT_GE(platform_.parks, 1);
 }
 
 TEST_F(EventTest, AWakeForOneLeavesTheOthersToTheNextNews) {
@@ -88,17 +88,17 @@ TEST_F(EventTest, AWakeForOneLeavesTheOthersToTheNextNews) {
   std::vector<std::thread> sleepers;
   for (int i = 0; i < 3; ++i) {
     sleepers.emplace_back([&] {
-      while (event_->read() == before) event_->sleep(host_, before, in(10s));
+      while (event_->read() == before) event_->sleep(platform_, before, in(10s));
       ++awake;
     });
   }
-  while (host_.parks < 3) std::this_thread::yield();
-  event_->signal(host_, 1);
+  while (platform_.parks < 3) std::this_thread::yield();
+  event_->signal(platform_, 1);
   while (awake < 1) std::this_thread::yield();
-  event_->signal(host_);
+  event_->signal(platform_);
   for (std::thread& sleeper : sleepers) sleeper.join();
   EXPECT_EQ(awake, 3);
-  EXPECT_LE(host_.wakes, 2);
+  EXPECT_LE(platform_.wakes, 2);
 }
 
 TEST_F(EventTest, NoNewsIsLostBetweenLookingAndSleeping) {
@@ -107,17 +107,17 @@ TEST_F(EventTest, NoNewsIsLostBetweenLookingAndSleeping) {
   for (const bool oversubscribed : {false, true}) {
     std::atomic<int> turn = 0;
     const auto play = [&](int player) {
-      Lookout lookout(host_, oversubscribed);
+      Lookout lookout(platform_, oversubscribed);
       for (int i = player; i < turns; i += 2) {
         for (;;) {
           const auto seen = event_->read();
           if (turn == i) break;
           const Time deadline = in(10s);
           lookout.wait(*event_, seen, deadline);
-          ASSERT_LT(host_.now(), deadline) << "a wake-up was lost";
+          ASSERT_LT(platform_.now(), deadline) << "a wake-up was lost";
         }
         turn = i + 1;
-        event_->signal(host_);
+        event_->signal(platform_);
       }
     };
     std::thread other(play, 1);
@@ -129,50 +129,50 @@ TEST_F(EventTest, NoNewsIsLostBetweenLookingAndSleeping) {
 
 TEST_F(EventTest, ANudgeWakesTheSleeperAndIsNoNews) {
   const auto before = event_->read();
-  event_->nudge(host_);
-  EXPECT_EQ(host_.wakes, 0) << "nobody sleeps";
+  event_->nudge(platform_);
+  EXPECT_EQ(platform_.wakes, 0) << "nobody sleeps";
   Shared<std::uint64_t> nudges;
   const Time deadline = in(10s);
   std::thread sleeper([&] {
-    while (nudges.load() == 0 && host_.now() < deadline) {
-      event_->sleep(host_, before, deadline, {.word = &nudges, .seen = 0});
+    while (nudges.load() == 0 && platform_.now() < deadline) {
+      event_->sleep(platform_, before, deadline, {.word = &nudges, .seen = 0});
     }
   });
-  while (host_.parks < 1) std::this_thread::yield();
+  while (platform_.parks < 1) std::this_thread::yield();
   nudges.increment();
-  event_->nudge(host_);
+  event_->nudge(platform_);
   sleeper.join();
-  EXPECT_LT(host_.now(), deadline) << "it was not woken";
+  EXPECT_LT(platform_.now(), deadline) << "it was not woken";
   EXPECT_EQ(event_->read(), before);
-  EXPECT_EQ(host_.wakes, 1);
+  EXPECT_EQ(platform_.wakes, 1);
 }
 
 TEST_F(EventTest, NoNudgeIsLostBeforeTheSleep) {
   Shared<std::uint64_t> nudges;
   const Watched watched{.word = &nudges, .seen = nudges.load()};
   nudges.increment();
-  event_->nudge(host_);
-  event_->sleep(host_, event_->read(), in(10s), watched);
-  EXPECT_EQ(host_.parks, 0) << "it sleeps";
+  event_->nudge(platform_);
+  event_->sleep(platform_, event_->read(), in(10s), watched);
+  EXPECT_EQ(platform_.parks, 0) << "it sleeps";
 }
 
 TEST_F(EventTest, NoNudgeIsLostBetweenTheLastLookAndTheSleep) {
   Shared<std::uint64_t> nudges;
-  host_.before_park = [&] {
+  platform_.before_park = [&] {
     nudges.increment();
-    event_->nudge(host_);
+    event_->nudge(platform_);
   };
   const Time deadline = in(10s);
-  event_->sleep(host_, event_->read(), deadline, {.word = &nudges, .seen = 0});
-  EXPECT_LT(host_.now(), deadline);
+  event_->sleep(platform_, event_->read(), deadline, {.word = &nudges, .seen = 0});
+  EXPECT_LT(platform_.now(), deadline);
   EXPECT_EQ(nudges.load(), 1);
 }
 
 TEST_F(EventTest, ALookoutReturnsAtItsTime) {
   for (const bool oversubscribed : {false, true}) {
-    Lookout lookout(host_, oversubscribed);
+    Lookout lookout(platform_, oversubscribed);
     const Time until = in(1ms);
-    while (host_.now() < until) lookout.wait(*event_, event_->read(), until);
+    while (platform_.now() < until) lookout.wait(*event_, event_->read(), until);
   }
 }
 

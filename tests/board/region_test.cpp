@@ -25,7 +25,7 @@ class RegionTest : public ::testing::Test {
     std::iota(numbers.begin(), numbers.end(), 0);
     Roster::prepare(control_->data(), numbers, world_ranks);
     for (int rank = 0; rank < kRanks; ++rank) {
-      rosters_.push_back(std::make_unique<Roster>(control_->data(), rank, *host_));
+      rosters_.push_back(std::make_unique<Roster>(control_->data(), rank, *platform_));
       rosters_.back()->join(board::this_process());
       hold(rank);
     }
@@ -48,7 +48,7 @@ class RegionTest : public ::testing::Test {
     page_ = segment_->map(Segment::kPage, Segment::kPage);
   }
 
-  std::unique_ptr<board::Host> host_ = board::make_thread_host();
+  std::unique_ptr<board::Platform> platform_ = board::make_thread_platform();
   std::shared_ptr<Segment> segment_ = Segment::create();
   std::shared_ptr<board::Mapping> control_ = segment_->map(0, Roster::bytes(kRanks));
   std::shared_ptr<board::Mapping> page_;

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using testing::expect_refused;
 
 /// Ranks live as the test says.
-class FateHost : public Host {
+class FatePlatform : public Platform {
  public:
   Time now() override { return real_->now(); }
   void park(Shared<std::uint32_t>& word, std::uint32_t expected, Time until) override {
@@ -41,7 +41,7 @@ class FateHost : public Host {
   Cores cores_here{.mask = {0b1111}};
 
  private:
-  std::unique_ptr<Host> real_ = make_thread_host();
+  std::unique_ptr<Platform> real_ = make_thread_platform();
 };
 
 class RosterTest : public ::testing::Test {
@@ -51,20 +51,20 @@ class RosterTest : public ::testing::Test {
   RosterTest() : memory_(new (std::align_val_t{128}) std::byte[Roster::bytes(kRanks)]()) {
     Roster::prepare(memory_, kRanks);
     for (int rank = 0; rank < kRanks; ++rank) {
-      rosters_.push_back(std::make_unique<Roster>(memory_, rank, host_));
+      rosters_.push_back(std::make_unique<Roster>(memory_, rank, platform_));
     }
   }
   ~RosterTest() override { operator delete[](memory_, std::align_val_t{128}); }
 
   void join(int rank) { rosters_[rank]->join({.pid = 100U + rank, .started = 7}); }
-  Time in(Duration time) { return host_.now() + time.count(); }
+  Time in(Duration time) { return platform_.now() + time.count(); }
   static Proposal words(const std::string& text) {
     Proposal proposal{};
     text.copy(proposal.data(), proposal.size() - 1);
     return proposal;
   }
 
-  FateHost host_;
+  FatePlatform platform_;
   std::byte* memory_;
   std::vector<std::unique_ptr<Roster>> rosters_;
 };
@@ -82,12 +82,12 @@ TEST_F(RosterTest, ASeatIsTakenOnce) {
 TEST_F(RosterTest, TheCoresAreThoseOfAllRanksTogetherUpToTheQuota) {
   for (int rank = 0; rank < kRanks; ++rank) {
     // Two neighbours each, the last rank beyond the first word.
-    host_.cores_here.mask = {rank < 3 ? std::uint64_t{0b11} << rank : 0, rank < 3 ? 0U : 0b1U};
+    platform_.cores_here.mask = {rank < 3 ? std::uint64_t{0b11} << rank : 0, rank < 3 ? 0U : 0b1U};
     join(rank);
   }
   EXPECT_EQ(rosters_[0]->cores(), 5);
   EXPECT_FALSE(rosters_[0]->oversubscribed());
-  host_.cores_here.quota = 3;
+  platform_.cores_here.quota = 3;
   EXPECT_EQ(rosters_[1]->cores(), 3);
   EXPECT_TRUE(rosters_[1]->oversubscribed());
 }
@@ -95,7 +95,7 @@ TEST_F(RosterTest, TheCoresAreThoseOfAllRanksTogetherUpToTheQuota) {
 TEST_F(RosterTest, WhoDiesIsDeadForEveryoneAndWhoLeftIsNot) {
   for (int rank = 0; rank < kRanks; ++rank) join(rank);
   rosters_[2]->leave();
-  host_.dead = {1, 2};
+  platform_.dead = {1, 2};
   EXPECT_TRUE(rosters_[0]->look_after());
   EXPECT_FALSE(rosters_[0]->look_after()) << "found once only";
   EXPECT_EQ(rosters_[3]->dead().list(), std::vector<int>{1});
@@ -109,10 +109,10 @@ TEST_F(RosterTest, WhoDiesIsDeadForEveryoneAndWhoLeftIsNot) {
 TEST_F(RosterTest, TheAgentOfARankThatHasLeftIsMissedOnceItsProcessIsGone) {
   for (int rank = 0; rank < kRanks; ++rank) join(rank);
   const auto desk = std::make_unique<std::byte[]>(detail::AgentMailbox::bytes());
-  const detail::AgentMailbox mailbox(desk.get(), *rosters_[1], host_);
+  const detail::AgentMailbox mailbox(desk.get(), *rosters_[1], platform_);
   rosters_[Roster::kAgentsRank]->leave();
   EXPECT_NO_THROW(mailbox.check());
-  host_.dead = {Roster::kAgentsRank};
+  platform_.dead = {Roster::kAgentsRank};
   expect_refused(ErrorCode::machine_lost, {"rank 0", "spoke for this machine", "is gone"},
                  [&] { mailbox.check(); });
   EXPECT_TRUE(mailbox.lost());
@@ -120,7 +120,7 @@ TEST_F(RosterTest, TheAgentOfARankThatHasLeftIsMissedOnceItsProcessIsGone) {
 
 TEST_F(RosterTest, WhoHasNotJoinedIsExpectedUntilTheLauncherSaysOtherwise) {
   join(0);
-  host_.dead = {1};
+  platform_.dead = {1};
   rosters_[0]->look_after();
   EXPECT_TRUE(rosters_[0]->expected(1)) << "nobody can tell yet";
   EXPECT_EQ(rosters_[0]->describe(1), "rank 1 (has not joined)");
@@ -166,7 +166,7 @@ TEST_F(RosterTest, RanksAgreeInStepAndSeeWhoDoesNot) {
 TEST_F(RosterTest, AgreementDoesNotWaitForTheDeadOrTheGone) {
   for (int rank = 0; rank < kRanks; ++rank) join(rank);
   rosters_[1]->leave();
-  host_.dead = {2, 3};
+  platform_.dead = {2, 3};
   EXPECT_EQ(rosters_[0]->agree(words("x"), in(10s)), 1U);
   EXPECT_EQ(rosters_[0]->disagreement(2), nullptr);
 }

@@ -20,9 +20,9 @@ using namespace std::chrono_literals;
 using board::Time;
 
 /// A clock that the test puts forward.
-class EarlyHost final : public board::Host {
+class EarlyPlatform final : public board::Platform {
  public:
-  explicit EarlyHost(const std::atomic<Time>& ahead) : ahead_(ahead) {}
+  explicit EarlyPlatform(const std::atomic<Time>& ahead) : ahead_(ahead) {}
 
   Time now() override { return real_->now() + ahead_; }
   void park(board::Shared<std::uint32_t>& word, std::uint32_t expected, Time until) override {
@@ -44,7 +44,7 @@ class EarlyHost final : public board::Host {
 
  private:
   const std::atomic<Time>& ahead_;
-  std::unique_ptr<board::Host> real_ = board::make_thread_host();
+  std::unique_ptr<board::Platform> real_ = board::make_thread_platform();
 };
 
 /// What a machine's agent has done, and whether it hears anything.
@@ -83,7 +83,7 @@ TEST(ASilentMachine, IsGivenTimeFromWhenItIsFirstWaitedFor) {
   auto fabrics = memory_fabrics(2);
   fabrics[0] = std::make_unique<HardOfHearing>(std::move(fabrics[0]), hearing);
   auto worlds = machines_of_threads({1, 1}, false, std::move(fabrics),
-                                    [&] { return std::make_unique<EarlyHost>(ahead); });
+                                    [&] { return std::make_unique<EarlyPlatform>(ahead); });
   std::atomic<int> silences = 0;      ///< That have begun.
   std::atomic<int> outlived = 0;      ///< By the rank that waits, …
   std::atomic<bool> gave_up = false;  ///< … or not.

@@ -42,7 +42,7 @@ class Pins final : private Machine::Observer {
         GroupExchange::shape(kElements, DataType::float64, kRanks, options).bytes(),
         [&](int rank, std::byte* memory) {
           return std::make_unique<GroupExchange>(
-              stage_.roster(rank), stage_.host(rank), rank == 0 ? timeout_of_rank_0_ : kTimeout,
+              stage_.roster(rank), stage_.platform(rank), rank == 0 ? timeout_of_rank_0_ : kTimeout,
               memory, kElements, DataType::float64, initial.data(), options);
         });
     stage_.machine().observe(this);

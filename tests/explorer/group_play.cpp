@@ -47,8 +47,8 @@ const std::string& GroupPlay::run(const GroupPlan& plan, Machine::Scheduler& sch
     std::vector<double> initial(plan.elements);
     for (std::size_t e = 0; e < plan.elements; ++e) initial[e] = value(rank, 0, e);
     merges_[rank] = {plan.options.late, initial};
-    return std::make_unique<GroupExchange>(stage_.roster(rank), stage_.host(rank), kTimeout, memory,
-                                           plan.elements, DataType::float64, initial.data(),
+    return std::make_unique<GroupExchange>(stage_.roster(rank), stage_.platform(rank), kTimeout,
+                                           memory, plan.elements, DataType::float64, initial.data(),
                                            plan.options);
   });
   Machine& machine = stage_.machine();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "explorer/random.h"
 #include "support/machine.h"
 #include "syncopate/partial_allreduce.h"

@@ -40,9 +40,9 @@ const std::string& Play::run(const Plan& plan, Machine::Scheduler& scheduler, bo
   const auto shape = partial::Shape::of(plan.elements, plan.type, plan.ranks, plan.options);
   exchanges_ = stage_.make<PartialExchange>(shape.bytes(), [&](int rank, std::byte* memory) {
     board::Roster& roster = stage_.roster(rank);
-    board::Host& host = stage_.host(rank);
-    if (rank == 0) Board(memory, shape, roster, host).begin_after(plan.begin_after);
-    return std::make_unique<PartialExchange>(roster, host, timeouts_[rank], memory, shape,
+    board::Platform& platform = stage_.platform(rank);
+    if (rank == 0) Board(memory, shape, roster, platform).begin_after(plan.begin_after);
+    return std::make_unique<PartialExchange>(roster, platform, timeouts_[rank], memory, shape,
                                              plan.options);
   });
   delivered_.fill(plan.begin_after);

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/step.h"
 #include "fabric/striking.h"
 #include "support/common.h"
@@ -74,7 +74,9 @@ void strike_when_taken(Step at) {
   log(kVictim, "struck");
   const board::ProcessId victim{.pid = self.shared->victim, .started = self.shared->victim_started};
   kill(static_cast<pid_t>(victim.pid), SIGKILL);
-  await([&, host = board::make_process_host(kRanks)] { return !host->alive(kVictim, victim); });
+  await([&, platform = board::make_process_platform(kRanks)] {
+    return !platform->alive(kVictim, victim);
+  });
 }
 
 /// On the victim's machine all chunks are left to the victim until it is struck.

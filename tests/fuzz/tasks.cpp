@@ -36,7 +36,7 @@ constexpr int kOwnRanks = 2;  ///< 0 and 1 of the world; the other machine has 2
 constexpr std::uint64_t kElements = 3;
 
 /// A clock that goes on by itself, so that inputs are replayed as they were.
-class SteadyHost final : public board::Host {
+class SteadyPlatform final : public board::Platform {
  public:
   Time now() override { return now_ += 10'000; }
   void advance(Time time) { now_ += time; }
@@ -105,10 +105,10 @@ class Machine {
     place_.addresses = {"here", "there"};
     board::Roster::prepare(control_.roster(), std::vector<int>{0, 1}, place_.ranks());
     for (int rank = 0; rank < kOwnRanks; ++rank) {
-      rosters_.push_back(std::make_unique<board::Roster>(control_.roster(), rank, host_));
+      rosters_.push_back(std::make_unique<board::Roster>(control_.roster(), rank, platform_));
       rosters_.back()->join({.pid = 1, .started = 1});
     }
-    mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *rosters_[0], host_);
+    mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *rosters_[0], platform_);
   }
 
   TaskContext context() {
@@ -123,7 +123,7 @@ class Machine {
             .place = place_,
             .roster = *rosters_[0],
             .mailbox = *mailbox_,
-            .host = host_,
+            .platform = platform_,
             .clock = clock_};
   }
   std::shared_ptr<detail::Region> region(std::size_t bytes) {
@@ -134,7 +134,7 @@ class Machine {
 
   Input& input() { return input_; }
   const std::shared_ptr<board::Segment>& segment() const { return segment_; }
-  SteadyHost& host() { return host_; }
+  SteadyPlatform& platform() { return platform_; }
   board::Roster& roster(int rank) { return *rosters_[rank]; }
 
   /// `act` is what a rank does; `say` is a message that is almost right.
@@ -142,13 +142,13 @@ class Machine {
             const std::function<std::vector<std::byte>()>& say) {
     bool fine = true;
     while (fine && !input_.empty() && !task.over()) {
-      host_.advance(input_.take<std::uint8_t>() * Time{1'000'000});
+      platform_.advance(input_.take<std::uint8_t>() * Time{1'000'000});
       switch (input_.below(4)) {
         case 0:
           act(input_.below(kOwnRanks));
           break;
         case 1:
-          fine = sensible([&] { task.work(host_.now()); });
+          fine = sensible([&] { task.work(platform_.now()); });
           break;
         case 2:
           fine = sensible([&] { task.hear(kOther, input_.take_bytes(input_.below(64))); });
@@ -165,7 +165,7 @@ class Machine {
 
  private:
   Input& input_;
-  SteadyHost host_;
+  SteadyPlatform platform_;
   const detail::CommonClock clock_{0};
   fabric::Place place_;
   std::shared_ptr<board::Segment> segment_ = board::Segment::create_private();
@@ -188,7 +188,7 @@ void play_partial(Machine& machine) {
   std::vector<std::unique_ptr<partial::Board>> ranks;
   for (int rank = 0; rank < kOwnRanks; ++rank) {
     ranks.push_back(std::make_unique<partial::Board>(region->data(), shape, machine.roster(rank),
-                                                     machine.host()));
+                                                     machine.platform()));
   }
   detail::PartialTask task(machine.context(), region, shape, options, fabric::Combine::sum);
   const auto act = [&](int rank) {
@@ -196,8 +196,8 @@ void play_partial(Machine& machine) {
     if (input.below(2) == 0) {
       board.results.release_through(board.results.published());
     } else if (const int slot = board.deposits.writable_slot(); slot >= 0) {
-      board.deposits.describe(slot, 1 + input.below(3), board.results.seen(), machine.host().now(),
-                              partial::Deposits::Form::values);
+      board.deposits.describe(slot, 1 + input.below(3), board.results.seen(),
+                              machine.platform().now(), partial::Deposits::Form::values);
       board.deposits.put(slot);
       board.participants.set_waiting(board.results.published() + 1);
     }
@@ -230,7 +230,7 @@ void play_group(Machine& machine) {
   std::vector<std::uint64_t> steps(kOwnRanks);
   for (int rank = 0; rank < kOwnRanks; ++rank) {
     ranks.push_back(std::make_unique<board::GroupBoard>(region->data(), shape, machine.roster(rank),
-                                                        machine.host()));
+                                                        machine.platform()));
     ranks.back()->publish(1, 0);
   }
   detail::GroupTask task(machine.context(), region, shape, options);

@@ -1,11 +1,12 @@
 // The board of a group average with an agent and ranks that use it at once.
+#include "group/machine_board.h"
+
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <vector>
 
 #include "board/own_board.h"
-#include "group/machine_board.h"
 
 namespace syncopate::board {
 namespace {
@@ -18,10 +19,10 @@ class MachineGroupBoardTest : public ::testing::Test {
   MachineGroupBoardTest() {
     Roster::prepare(roster_memory_.get(), std::vector<int>{0, 1, 2}, kRanks + 1);
     for (int rank = 0; rank < kRanks; ++rank) {
-      rosters_.push_back(std::make_unique<Roster>(roster_memory_.get(), rank, *host_));
+      rosters_.push_back(std::make_unique<Roster>(roster_memory_.get(), rank, *platform_));
       rosters_.back()->join({.pid = 100U + rank, .started = 7});
       boards_.push_back(
-          std::make_unique<GroupBoard>(memory_.get(), shape_, *rosters_.back(), *host_));
+          std::make_unique<GroupBoard>(memory_.get(), shape_, *rosters_.back(), *platform_));
     }
   }
 
@@ -29,14 +30,14 @@ class MachineGroupBoardTest : public ::testing::Test {
       .elements = 4, .ranks = kRanks, .world_ranks = kRanks + 1, .groups = 3, .window = 8};
   Memory roster_memory_ = zeroed(Roster::bytes(kRanks));
   Memory memory_ = zeroed(shape_.bytes());
-  std::unique_ptr<Host> host_ = make_thread_host();
+  std::unique_ptr<Platform> platform_ = make_thread_platform();
   std::vector<std::unique_ptr<Roster>> rosters_;
   std::vector<std::unique_ptr<GroupBoard>> boards_;
 };
 
 TEST_F(MachineGroupBoardTest, ABufferThatTheAgentTakesIsNotTakenByARankInTheMeantime) {
-  Roster agents(roster_memory_.get(), 0, *host_);
-  MachineGroupBoard agent(memory_.get(), shape_, agents, *host_);
+  Roster agents(roster_memory_.get(), 0, *platform_);
+  MachineGroupBoard agent(memory_.get(), shape_, agents, *platform_);
   // The agent's own rank is ahead of the group that the agent takes a buffer for.
   constexpr RoundNumber kStep = 5;
   boards_[0]->release_through(kStep);
@@ -64,8 +65,8 @@ TEST_F(MachineGroupBoardTest, ABufferThatTheAgentTakesIsNotTakenByARankInTheMean
 }
 
 TEST_F(MachineGroupBoardTest, ABufferIsTheAgentsUntilItPublishesThoughAllMembersAreGone) {
-  Roster agents(roster_memory_.get(), 0, *host_);
-  MachineGroupBoard agent(memory_.get(), shape_, agents, *host_);
+  Roster agents(roster_memory_.get(), 0, *platform_);
+  MachineGroupBoard agent(memory_.get(), shape_, agents, *platform_);
   const std::vector<int> spanning = {1};
   const Gathering where{.step = 5, .group = 1, .members = spanning};
   const int taken = agent.reserve_result(where);

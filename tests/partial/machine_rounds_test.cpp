@@ -14,9 +14,9 @@
 namespace syncopate::partial {
 namespace {
 
-using board::Host;
 using board::Interruption;
-using board::make_thread_host;
+using board::make_thread_platform;
+using board::Platform;
 using board::Roster;
 using board::zeroed;
 
@@ -31,11 +31,12 @@ class Machine {
     for (int rank = 0; rank < ranks; ++rank) numbers[rank] = rank;
     Roster::prepare(seats_.get(), numbers, ranks + 1);
     for (int rank = 0; rank < ranks; ++rank) {
-      rosters_.push_back(std::make_unique<Roster>(seats_.get(), rank, *host_));
+      rosters_.push_back(std::make_unique<Roster>(seats_.get(), rank, *platform_));
       rosters_.back()->join({.pid = 100U + rank, .started = 7});
-      ranks_.push_back(std::make_unique<Board>(memory_.get(), shape_, *rosters_.back(), *host_));
+      ranks_.push_back(
+          std::make_unique<Board>(memory_.get(), shape_, *rosters_.back(), *platform_));
     }
-    agent_ = std::make_unique<MachineRounds>(memory_.get(), shape_, *rosters_[0], *host_);
+    agent_ = std::make_unique<MachineRounds>(memory_.get(), shape_, *rosters_[0], *platform_);
   }
 
   MachineRounds& agent() { return *agent_; }
@@ -66,7 +67,7 @@ class Machine {
   Shape shape_;
   board::Memory seats_ = zeroed(Roster::bytes(shape_.ranks));
   board::Memory memory_ = zeroed(shape_.bytes());
-  std::unique_ptr<Host> host_ = make_thread_host();
+  std::unique_ptr<Platform> platform_ = make_thread_platform();
   std::vector<std::unique_ptr<Roster>> rosters_;
   std::vector<std::unique_ptr<Board>> ranks_;
   std::unique_ptr<MachineRounds> agent_;

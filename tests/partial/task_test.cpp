@@ -34,14 +34,14 @@ class Machine {
           RoundNumber last, Send send)
       : place_(place) {
     board::Roster::prepare(control_.roster(), std::vector<int>{place.rank}, place.ranks());
-    roster_ = std::make_unique<board::Roster>(control_.roster(), 0, *host_);
+    roster_ = std::make_unique<board::Roster>(control_.roster(), 0, *platform_);
     roster_->join(board::this_process());
-    mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *roster_, *host_);
+    mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *roster_, *platform_);
     const auto shape = partial::Shape::of(1, DataType::float32, *roster_, options);
     auto region =
         std::make_shared<detail::Region>(segment_, *roster_, detail::Region::agent_of(*roster_),
                                          ControlMemory::bytes(), shape.bytes());
-    rank_ = std::make_unique<partial::Board>(region->data(), shape, *roster_, *host_);
+    rank_ = std::make_unique<partial::Board>(region->data(), shape, *roster_, *platform_);
     rank_->begin_after(last);
     std::unique_ptr<fabric::Channel> channel;
     EXPECT_TRUE(fabric.open(channel)->done());
@@ -51,7 +51,7 @@ class Machine {
                                                                       .place = place_,
                                                                       .roster = *roster_,
                                                                       .mailbox = *mailbox_,
-                                                                      .host = *host_,
+                                                                      .platform = *platform_,
                                                                       .clock = clock_},
                                                   std::move(region), shape, options,
                                                   fabric::Combine::sum);
@@ -61,7 +61,7 @@ class Machine {
   void deposit_and_wait() {
     const int slot = rank_->deposits.writable_slot();
     *static_cast<float*>(rank_->deposits.values(slot)) = 1;
-    rank_->deposits.describe(slot, 1, rank_->results.seen(), host_->now(),
+    rank_->deposits.describe(slot, 1, rank_->results.seen(), platform_->now(),
                              partial::Deposits::Form::values);
     rank_->deposits.put(slot);
     rank_->participants.set_waiting(published() + 1);
@@ -73,12 +73,12 @@ class Machine {
     return rank_->results.buffers().header(rank_->results.buffer_of(published())).newest;
   }
 
-  void work() { task_->work(host_->now()); }
+  void work() { task_->work(platform_->now()); }
   void hear(int from, std::span<const std::byte> message) { task_->hear(from, message); }
 
  private:
   fabric::Place place_;
-  std::unique_ptr<board::Host> host_ = board::make_thread_host();
+  std::unique_ptr<board::Platform> platform_ = board::make_thread_platform();
   std::shared_ptr<board::Segment> segment_ = board::Segment::create_private();
   ControlMemory control_{*segment_};
   std::unique_ptr<board::Roster> roster_;

@@ -81,9 +81,9 @@ class BoardPlayer final : private Machine::Observer {
         partial::Shape::of(scenario_.elements, scenario_.type, scenario_.ranks, scenario_.options);
     exchanges_ = stage_.make<PartialExchange>(shape.bytes(), [&](int rank, std::byte* memory) {
       board::Roster& roster = stage_.roster(rank);
-      board::Host& host = stage_.host(rank);
-      if (rank == 0) Board(memory, shape, roster, host).begin_after(scenario_.begin_after);
-      return std::make_unique<PartialExchange>(roster, host, scenario_.timeout, memory, shape,
+      board::Platform& platform = stage_.platform(rank);
+      if (rank == 0) Board(memory, shape, roster, platform).begin_after(scenario_.begin_after);
+      return std::make_unique<PartialExchange>(roster, platform, scenario_.timeout, memory, shape,
                                                scenario_.options);
     });
     machine().observe(this);

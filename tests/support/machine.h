@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "board/step.h"
 #include "support/fibers.h"
 #include "support/step_name.h"

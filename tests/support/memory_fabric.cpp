@@ -215,7 +215,7 @@ std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines) {
 
 std::vector<World> machines_of_threads(
     const std::vector<int>& sizes, bool dealt, std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
-    const std::function<std::unique_ptr<board::Host>()>& make_host) {
+    const std::function<std::unique_ptr<board::Platform>()>& make_platform) {
   const int machines = static_cast<int>(sizes.size());
   fabric::Place place;
   std::vector<int> left = sizes;
@@ -239,20 +239,20 @@ std::vector<World> machines_of_threads(
       if (place.machine_of[rank] == machine) numbers.push_back(rank);
     }
     segments.push_back(board::Segment::create_private());
-    board::Roster::prepare(segments.back()->map(0, detail::ControlMemory::bytes())->data(),
-                           numbers, ranks);
+    board::Roster::prepare(segments.back()->map(0, detail::ControlMemory::bytes())->data(), numbers,
+                           ranks);
   }
   std::vector<World> worlds;
   std::vector<int> seated(machines);
   for (int rank = 0; rank < ranks; ++rank) {
     const int machine = place.machine_of[rank];
     auto state =
-        std::make_shared<detail::WorldState>(segments[machine], seated[machine]++, make_host());
+        std::make_shared<detail::WorldState>(segments[machine], seated[machine]++, make_platform());
     place.rank = rank;
     place.machine = machine;
     std::unique_ptr<fabric::Link> link =
         std::make_unique<MemoryLink>(place, std::move(fabrics[machine]));
-    state->connect(link, make_host());
+    state->connect(link, make_platform());
     worlds.emplace_back(std::move(state));
   }
   return worlds;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "fabric/fabric.h"
 #include "syncopate/world.h"
 
@@ -18,8 +18,9 @@ std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines);
 /// Worlds for threads: element r is for rank r. `sizes` says how many ranks each machine has; ranks
 /// are dealt to the machines in turn if `dealt`, as some launchers do. Machine m has element m of
 /// `fabrics`, which meet. Every rank and agent has a host of its own.
-std::vector<World> machines_of_threads(
-    const std::vector<int>& sizes, bool dealt, std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
-    const std::function<std::unique_ptr<board::Host>()>& make_host = board::make_thread_host);
+std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt,
+                                       std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
+                                       const std::function<std::unique_ptr<board::Platform>()>&
+                                           make_platform = board::make_thread_platform);
 
 }  // namespace syncopate::testing

@@ -27,10 +27,10 @@ void Stage::set(int ranks) {
   std::byte* memory = roster_memory_.zeroed(board::Roster::bytes(ranks));
   board::Roster::prepare(memory, ranks);
   for (int rank = 0; rank < ranks; ++rank) {
-    if (rank >= static_cast<int>(hosts_.size())) {
-      hosts_.push_back(std::make_unique<ScriptedHost>(machine_, rank));
+    if (rank >= static_cast<int>(platforms_.size())) {
+      platforms_.push_back(std::make_unique<ScriptedPlatform>(machine_, rank));
     }
-    rosters_.push_back(std::make_unique<board::Roster>(memory, rank, *hosts_[rank]));
+    rosters_.push_back(std::make_unique<board::Roster>(memory, rank, *platforms_[rank]));
     rosters_.back()->join({.pid = static_cast<std::uint32_t>(rank + 1), .started = 1});
   }
 }

@@ -9,7 +9,7 @@
 
 #include "board/roster.h"
 #include "support/machine.h"
-#include "support/scripted_host.h"
+#include "support/scripted_platform.h"
 #include "syncopate/types.h"
 
 namespace syncopate::testing {
@@ -27,7 +27,7 @@ class Stage {
   Machine& machine() { return machine_; }
   int ranks() const { return static_cast<int>(rosters_.size()); }
   board::Roster& roster(int rank) { return *rosters_[rank]; }
-  board::Host& host(int rank) { return *hosts_[rank]; }
+  board::Platform& platform(int rank) { return *platforms_[rank]; }
 
   /// Memory of a collective, zeroed; valid until the next call.
   std::byte* region(std::size_t bytes) { return region_.zeroed(bytes); }
@@ -60,7 +60,7 @@ class Stage {
   Machine machine_;
   Memory roster_memory_;
   Memory region_;
-  std::vector<std::unique_ptr<ScriptedHost>> hosts_;
+  std::vector<std::unique_ptr<ScriptedPlatform>> platforms_;
   std::vector<std::unique_ptr<board::Roster>> rosters_;
 };
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "bench/peers/activation.h"
-#include "board/host.h"
+#include "board/platform.h"
 #include "cli/bench/ours.h"
 #include "partial/exchange.h"
 
@@ -15,7 +15,7 @@ namespace syncopate::cli::bench {
 class OurActivation : public Ours {
  public:
   OurActivation(World world, const peers::Workload& work)
-      : Ours(std::move(world)), others_(work.others), host_(board::make_thread_host()) {}
+      : Ours(std::move(world)), others_(work.others), platform_(board::make_thread_platform()) {}
 
   void open(std::size_t elements) {
     exchange_ = detail::make_partial(world_, elements, data_type<float>,
@@ -62,7 +62,7 @@ class OurActivation : public Ours {
       if (others_ == peers::Others::compute) {
         compute();
       } else {
-        board.event().sleep(*host_, news, host_->now() + kSecond);
+        board.event().sleep(*platform_, news, platform_->now() + kSecond);
       }
     }
   }
@@ -75,7 +75,7 @@ class OurActivation : public Ours {
 
   peers::Others others_;
   volatile double number_ = 1;
-  std::unique_ptr<board::Host> host_;
+  std::unique_ptr<board::Platform> platform_;
   std::shared_ptr<detail::PartialExchange> exchange_;
 };
 

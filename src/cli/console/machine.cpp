@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "cli/console/words.h"
 
 namespace syncopate::cli {
@@ -33,7 +33,7 @@ std::string proc_value(const char* file, const std::string& key) {
 
 }  // namespace
 
-int usable_cores() { return board::make_thread_host()->cores().count(); }
+int usable_cores() { return board::make_thread_platform()->cores().count(); }
 
 std::string restricted_cores() {
   cpu_set_t mask;

@@ -17,8 +17,8 @@
 #include <sstream>
 #include <thread>
 
-#include "board/host.h"
 #include "board/meeting.h"
+#include "board/platform.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/program.h"
@@ -63,7 +63,7 @@ double name_of_cores() {
   std::string text(HOST_NAME_MAX + 1, '\0');
   ::gethostname(text.data(), text.size() - 1);
   text += text_of("/proc/sys/kernel/random/boot_id");  // Hosts may all have one name.
-  for (const std::uint64_t word : board::make_thread_host()->cores().mask) {
+  for (const std::uint64_t word : board::make_thread_platform()->cores().mask) {
     text.append(" ").append(std::to_string(word));
   }
   constexpr int kMoreThanADoubleHolds = 12;

@@ -1,5 +1,5 @@
 // News of other processes: alive, stopped, ended, replaced by another with the same number.
-#include "board/host.h"
+#include "board/platform.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -52,51 +52,52 @@ class Child {
   bool reaped_ = false;
 };
 
-class ProcessHost : public ::testing::Test {
+class ProcessPlatform : public ::testing::Test {
  protected:
-  std::unique_ptr<Host> host_ = make_process_host(2);
+  std::unique_ptr<Platform> platform_ = make_process_platform(2);
   Child child_;
 };
 
-TEST_F(ProcessHost, KnowsItself) {
+TEST_F(ProcessPlatform, KnowsItself) {
   EXPECT_EQ(this_process().pid, static_cast<std::uint32_t>(getpid()));
   EXPECT_GT(this_process().started, 0U);
-  EXPECT_TRUE(host_->alive(0, this_process()));
+  EXPECT_TRUE(platform_->alive(0, this_process()));
 }
 
-TEST_F(ProcessHost, SeesADeathBeforeAnybodyHasWaitedForTheProcess) {
-  EXPECT_TRUE(host_->alive(1, child_.id()));
+TEST_F(ProcessPlatform, SeesADeathBeforeAnybodyHasWaitedForTheProcess) {
+  EXPECT_TRUE(platform_->alive(1, child_.id()));
   child_.send(SIGKILL, WEXITED);
-  EXPECT_FALSE(host_->alive(1, child_.id())) << "it is a zombie now";
+  EXPECT_FALSE(platform_->alive(1, child_.id())) << "it is a zombie now";
   child_.reap();
-  EXPECT_FALSE(host_->alive(1, child_.id()));
+  EXPECT_FALSE(platform_->alive(1, child_.id()));
 }
 
-TEST_F(ProcessHost, SeesADeathThatHappenedBeforeItFirstLooked) {
+TEST_F(ProcessPlatform, SeesADeathThatHappenedBeforeItFirstLooked) {
   child_.send(SIGKILL, WEXITED);
-  EXPECT_FALSE(host_->alive(0, child_.id())) << "as a zombie";
+  EXPECT_FALSE(platform_->alive(0, child_.id())) << "as a zombie";
   child_.reap();
-  EXPECT_FALSE(host_->alive(1, child_.id())) << "when it is gone";
+  EXPECT_FALSE(platform_->alive(1, child_.id())) << "when it is gone";
 }
 
-TEST_F(ProcessHost, TakesAStoppedProcessForAlive) {
-  EXPECT_EQ(host_->describe(child_.id()), "pid " + std::to_string(child_.id().pid));
+TEST_F(ProcessPlatform, TakesAStoppedProcessForAlive) {
+  EXPECT_EQ(platform_->describe(child_.id()), "pid " + std::to_string(child_.id().pid));
   child_.send(SIGSTOP, WSTOPPED);
-  EXPECT_TRUE(host_->alive(1, child_.id()));
-  EXPECT_EQ(host_->describe(child_.id()), "pid " + std::to_string(child_.id().pid) + ", stopped");
+  EXPECT_TRUE(platform_->alive(1, child_.id()));
+  EXPECT_EQ(platform_->describe(child_.id()),
+            "pid " + std::to_string(child_.id().pid) + ", stopped");
 }
 
-TEST_F(ProcessHost, TellsALaterProcessWithTheSameNumberApart) {
+TEST_F(ProcessPlatform, TellsALaterProcessWithTheSameNumberApart) {
   ProcessId earlier = child_.id();
   earlier.started -= 1;
-  EXPECT_FALSE(host_->alive(1, earlier));
-  EXPECT_FALSE(host_->alive(1, earlier)) << "also at the second look";
+  EXPECT_FALSE(platform_->alive(1, earlier));
+  EXPECT_FALSE(platform_->alive(1, earlier)) << "also at the second look";
 }
 
-TEST_F(ProcessHost, HasAClockThatNeverGoesBack) {
-  Time before = host_->now();
+TEST_F(ProcessPlatform, HasAClockThatNeverGoesBack) {
+  Time before = platform_->now();
   for (int i = 0; i < 1000; ++i) {
-    const Time now = host_->now();
+    const Time now = platform_->now();
     ASSERT_GE(now, before);
     before = now;
   }

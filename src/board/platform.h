@@ -1,5 +1,5 @@
-// What a rank needs from the machine: a clock, a way to sleep until a word changes, and news
-// of who is alive. The real one asks the kernel; tests have one with a clock of its own.
+// What a rank needs from the machine it runs on: a clock, a way to sleep until a word changes, and
+// news of who is alive. The real one asks the kernel; tests have one with a clock of its own.
 #pragma once
 
 #include <array>
@@ -43,9 +43,9 @@ struct Cores {
   int count() const;
 };
 
-class Host {
+class Platform {
  public:
-  virtual ~Host() = default;
+  virtual ~Platform() = default;
 
   virtual Time now() = 0;
   /// Sleeps while `word` is `expected`, but not past `until`. May return early.
@@ -64,9 +64,9 @@ class Host {
   virtual Cores cores() const = 0;
 };
 
-std::unique_ptr<Host> make_process_host(int ranks);
+std::unique_ptr<Platform> make_process_platform(int ranks);
 /// For ranks that are threads of one process: they live as long as it does.
-std::unique_ptr<Host> make_thread_host();
+std::unique_ptr<Platform> make_thread_platform();
 
 /// Throws Error if /proc does not tell.
 ProcessId this_process();

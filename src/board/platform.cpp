@@ -1,4 +1,4 @@
-#include "board/host.h"
+#include "board/platform.h"
 
 #include <linux/futex.h>
 #include <poll.h>
@@ -58,7 +58,7 @@ int read_quota() {
   return std::max(1, static_cast<int>(std::lround(cores)));
 }
 
-class ThreadHost : public Host {
+class ThreadPlatform : public Platform {
  public:
   Time now() override {
     timespec time;
@@ -110,16 +110,16 @@ class ThreadHost : public Host {
   static inline ContentionDetector crowding_;  ///< Of the process.
 };
 
-class ProcessHost final : public ThreadHost {
+class ProcessPlatform final : public ThreadPlatform {
  public:
-  explicit ProcessHost(int ranks) : watches_(ranks) {}
-  ~ProcessHost() override {
+  explicit ProcessPlatform(int ranks) : watches_(ranks) {}
+  ~ProcessPlatform() override {
     for (const Watch& watch : watches_) {
       if (watch.descriptor >= 0) close(watch.descriptor);
     }
   }
-  ProcessHost(const ProcessHost&) = delete;
-  ProcessHost& operator=(const ProcessHost&) = delete;
+  ProcessPlatform(const ProcessPlatform&) = delete;
+  ProcessPlatform& operator=(const ProcessPlatform&) = delete;
 
   bool alive(int rank, const ProcessId& process) override {
     Watch& watch = watches_[rank];
@@ -166,9 +166,11 @@ int Cores::count() const {
   return std::clamp(cores, 1, quota);
 }
 
-std::unique_ptr<Host> make_process_host(int ranks) { return std::make_unique<ProcessHost>(ranks); }
+std::unique_ptr<Platform> make_process_platform(int ranks) {
+  return std::make_unique<ProcessPlatform>(ranks);
+}
 
-std::unique_ptr<Host> make_thread_host() { return std::make_unique<ThreadHost>(); }
+std::unique_ptr<Platform> make_thread_platform() { return std::make_unique<ThreadPlatform>(); }
 
 void become_servant(const char* name) {
   pthread_setname_np(pthread_self(), name);

@@ -4,14 +4,14 @@
 
 #include <string>
 
-#include "board/host.h"
+#include "board/platform.h"
 #include "support/machine.h"
 
 namespace syncopate::testing {
 
-class ScriptedHost final : public board::Host {
+class ScriptedPlatform final : public board::Platform {
  public:
-  ScriptedHost(Machine& machine, int rank) : machine_(machine), rank_(rank) {}
+  ScriptedPlatform(Machine& machine, int rank) : machine_(machine), rank_(rank) {}
 
   Time now() override { return machine_.now(); }
 
