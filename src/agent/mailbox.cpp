@@ -30,14 +30,14 @@ const AgentMailbox::Dispute* AgentMailbox::dispute(std::uint64_t number) const {
 void AgentMailbox::set(Bits& bits, int number, bool value) {
   board::Shared<std::uint64_t>& word = bits[number / 64];
   const std::uint64_t bit = std::uint64_t{1} << (number % 64);
-  const std::uint64_t before = word.peek();
+  const std::uint64_t before = word.load_relaxed();
   word.store(value ? before | bit : before & ~bit);
 }
 
 RankSet AgentMailbox::all_of(const Bits& bits) const {
   RankSet result(roster_.world_ranks());
   for (int number = 0; number < roster_.world_ranks(); ++number) {
-    if ((bits[number / 64].peek() >> (number % 64) & 1) != 0) result.insert(number);
+    if ((bits[number / 64].load_relaxed() >> (number % 64) & 1) != 0) result.insert(number);
   }
   return result;
 }

@@ -29,7 +29,7 @@ class Event {
   std::uint64_t number() const { return number_in(word_.load()); }
   static std::uint64_t number_in(std::uint64_t reading) { return reading >> kNumberShift; }
   /// Before anybody uses the event.
-  void begin_with(std::uint64_t number) { word_.note(number << kNumberShift); }
+  void begin_with(std::uint64_t number) { word_.store_relaxed(number << kNumberShift); }
 
   /// Raises the number to `number`, unless it is there already, and wakes everybody.
   void announce(Platform& platform, std::uint64_t number) {

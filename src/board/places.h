@@ -19,11 +19,11 @@ class Places {
 
   /// Where vector `index` is, whose own place is `own`.
   std::byte* find(int index, std::byte* own) const {
-    const std::uint64_t offset = offsets_ == nullptr ? 0 : offsets_[index].peek();
+    const std::uint64_t offset = offsets_ == nullptr ? 0 : offsets_[index].load_relaxed();
     return offset == 0 ? own : memory_ + offset;
   }
   void move(int index, const void* to) const {
-    offsets_[index].note(static_cast<const std::byte*>(to) - memory_);
+    offsets_[index].store_relaxed(static_cast<const std::byte*>(to) - memory_);
   }
 
  private:

@@ -169,7 +169,7 @@ Reduction::Outcome Reduction::help_with(const Job& job, int chunk) const {
     const std::uint64_t done =
         ChunkWord{.tag = job.tag, .phase = ChunkPhase::done, .rank = 0}.pack();
     // Sequentially consistent: of two helpers that finish at once, one must see both done.
-    chunking_.count > 1 ? shared.store(done) : shared.release(done);
+    chunking_.count > 1 ? shared.store(done) : shared.store_release(done);
     return Outcome::complete;
   }
 }

@@ -66,7 +66,9 @@ class Roster {
   /// Whether this is the process that has made the roster, and not a fork of it.
   bool same_process() const { return origin_.here(); }
   /// Whether the others still count on this rank. (They may be wrong about a rank that lives.)
-  bool counted_on() const { return lives_[rank_].peek() != static_cast<std::uint8_t>(Life::dead); }
+  bool counted_on() const {
+    return lives_[rank_].load_relaxed() != static_cast<std::uint8_t>(Life::dead);
+  }
   /// Whether this process may change the board on behalf of its rank.
   bool may_speak() const { return same_process() && counted_on(); }
   /// Throws Error unless this process may speak for its rank. What a rank calls asks this before it
@@ -101,7 +103,7 @@ class Roster {
   /// How the last wait of this rank ended. After a timeout, what it waited for may never come.
   void note_wait(bool in_vain) const {
     Shared<std::uint8_t>& mine = seats_[rank_].in_vain;
-    if ((mine.peek() != 0) != in_vain) mine.store(in_vain ? 1 : 0);
+    if ((mine.load_relaxed() != 0) != in_vain) mine.store(in_vain ? 1 : 0);
   }
   bool waited_in_vain(int rank) const { return seats_[rank].in_vain.load() != 0; }
 

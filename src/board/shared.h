@@ -36,10 +36,10 @@ class Shared {
   }
 
   /// For notes that order nothing: statistics, hints.
-  T peek() const { return value_.load(std::memory_order_relaxed); }
-  void note(T value) { value_.store(value, std::memory_order_relaxed); }
+  T load_relaxed() const { return value_.load(std::memory_order_relaxed); }
+  void store_relaxed(T value) { value_.store(value, std::memory_order_relaxed); }
   /// Makes everything this rank wrote before visible to who loads the value.
-  void release(T value) {
+  void store_release(T value) {
     step(Step::write);
     value_.store(value, std::memory_order_release);
   }

@@ -191,7 +191,7 @@ bool GroupBoard::reusable(int buffer, std::uint64_t reservation) const {
   if (seen(taken.rank) < taken.step) return false;
   const std::span<const Shared<std::uint64_t>> bits = users(buffer);
   for (int rank = 0; rank < shape_.ranks; ++rank) {
-    const bool user = (bits[rank / 64].peek() >> (rank % 64) & 1) != 0;
+    const bool user = (bits[rank / 64].load_relaxed() >> (rank % 64) & 1) != 0;
     if (user && counts(rank) && seen(rank) < taken.step) return false;
   }
   return true;
@@ -216,11 +216,11 @@ int GroupBoard::reserve(const Gathering& where, int taker, bool held) {
     if (!reservations_[best].replace(best_value, mine.pack())) continue;
     // Ours alone now. Steps come in any order from group to group, so chunks are told apart by
     // the use of the buffer.
-    uses_[best].store(uses_[best].peek() + 1);
-    for (Shared<std::uint64_t>& word : users(best)) word.note(0);
+    uses_[best].store(uses_[best].load_relaxed() + 1);
+    for (Shared<std::uint64_t>& word : users(best)) word.store_relaxed(0);
     for (const int rank : where.members) {
       Shared<std::uint64_t>& word = users(best)[rank / 64];
-      word.note(word.peek() | std::uint64_t{1} << (rank % 64));
+      word.store_relaxed(word.load_relaxed() | std::uint64_t{1} << (rank % 64));
     }
     return best;
   }

@@ -69,8 +69,10 @@ class GroupBoard {
   /// Says that this rank waits for the mean of a step.
   void set_waiting(RoundNumber step) { lines_[roster_.rank()].waiting.store(step); }
   bool waits(int rank, RoundNumber step) const { return lines_[rank].waiting.load() == step; }
-  void note_step_time(Duration time) { lines_[roster_.rank()].step_time.note(time.count()); }
-  Duration step_time(int rank) const { return Duration(lines_[rank].step_time.peek()); }
+  void note_step_time(Duration time) {
+    lines_[roster_.rank()].step_time.store_relaxed(time.count());
+  }
+  Duration step_time(int rank) const { return Duration(lines_[rank].step_time.load_relaxed()); }
   RoundNumber published_step(int rank) const;
   int published_slot(int rank) const;
 

@@ -14,10 +14,10 @@ Board::Board(std::byte* memory_of_board, const Shape& shape_of_board, board::Ros
       platform_(platform) {}
 
 void Board::begin_after(RoundNumber last) {
-  memory.control->attempt.note(AttemptWord{.round = last}.pack());
+  memory.control->attempt.store_relaxed(AttemptWord{.round = last}.pack());
   for (int rank = 0; rank < shape.ranks; ++rank) {
-    memory.words[rank].note(DecideWord{.decided = last}.pack());
-    memory.ranks[rank].seen.note(last);
+    memory.words[rank].store_relaxed(DecideWord{.decided = last}.pack());
+    memory.ranks[rank].seen.store_relaxed(last);
   }
   memory.news->event.begin_with(last);
 }

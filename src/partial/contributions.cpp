@@ -66,18 +66,18 @@ void Contributions::list(RoundNumber round, bool last) {
       if (dropped > 0) reporters_[rank / 64] |= bit;
     };
     // When the last round runs every rank has said its last word.
-    if (last) report(memory_.ranks[rank].dropped.peek());
+    if (last) report(memory_.ranks[rank].dropped.load_relaxed());
     if (slot == kNoSlot) continue;
     const Note& deposit = memory_.note(rank, slot);
-    report(deposit.dropped.peek());
-    if (deposit.arrived.peek() >= newest) {
-      newest = deposit.arrived.peek();
+    report(deposit.dropped.load_relaxed());
+    if (deposit.arrived.load_relaxed() >= newest) {
+      newest = deposit.arrived.load_relaxed();
       header_.newest = static_cast<std::int16_t>(rank);
     }
     if (!deposit.has_values()) continue;
     contributors_[rank / 64] |= bit;
-    header_.weight += deposit.weight.peek();
-    header_.staleness = std::max(header_.staleness, round - 1 - deposit.base.peek());
+    header_.weight += deposit.weight.load_relaxed();
+    header_.staleness = std::max(header_.staleness, round - 1 - deposit.base.load_relaxed());
     // What counts no times adds nothing, be it infinite or no number at all.
     const double times = deposit.factor(shape_.type);
     if (times > 0) terms_.push_back({.values = memory_.values(rank, slot), .weight = times});
@@ -94,7 +94,7 @@ void Contributions::prefetch() const {
   constexpr std::size_t kWordsPerLine = 64 / sizeof(Shared<std::uint64_t>);
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     const Shared<std::uint64_t>& shared = memory_.words[rank];
-    const auto word = DecideWord::unpack(shared.peek());
+    const auto word = DecideWord::unpack(shared.load_relaxed());
     if (rank % kWordsPerLine == 0) prefetch_to_write(&shared);
     if (word.deposit == 0) continue;
     prefetch_to_read(memory_.head(rank, word.deposit - 1));

@@ -85,13 +85,13 @@ void Deposits::merge(int older, int fresh, int into) {
     const double times = note(slot).factor(shape_.type);
     if (times > 0) terms[count++] = {.values = values(slot), .weight = times};
   }
-  merged.weight.note(old_note.weight.peek() + new_note.weight.peek());
-  merged.values.note(Note::Values::merged);
+  merged.weight.store_relaxed(old_note.weight.load_relaxed() + new_note.weight.load_relaxed());
+  merged.values.store_relaxed(Note::Values::merged);
   weighted_sum(shape_.type, shape_.elements, {terms.data(), count}, 1 / merged.factor(shape_.type),
                values(into));
-  merged.base.note(std::min(old_note.base.peek(), new_note.base.peek()));
-  merged.arrived.note(new_note.arrived.peek());
-  merged.dropped.note(old_note.dropped.peek() + new_note.dropped.peek());
+  merged.base.store_relaxed(std::min(old_note.base.load_relaxed(), new_note.base.load_relaxed()));
+  merged.arrived.store_relaxed(new_note.arrived.load_relaxed());
+  merged.dropped.store_relaxed(old_note.dropped.load_relaxed() + new_note.dropped.load_relaxed());
 }
 
 bool Deposits::show(int slot, DecideWord now, std::uint64_t& value) {
@@ -105,11 +105,11 @@ bool Deposits::show(int slot, DecideWord now, std::uint64_t& value) {
 
 void Deposits::describe(int slot, double weight, RoundNumber base, Time now, Form form) {
   Note& fresh = note(slot);
-  fresh.weight.note(weight);
-  fresh.base.note(base);
-  fresh.arrived.note(now);
-  fresh.values.note(form == Form::sum ? Note::Values::merged : Note::Values::plain);
-  fresh.dropped.note(unreported_);
+  fresh.weight.store_relaxed(weight);
+  fresh.base.store_relaxed(base);
+  fresh.arrived.store_relaxed(now);
+  fresh.values.store_relaxed(form == Form::sum ? Note::Values::merged : Note::Values::plain);
+  fresh.dropped.store_relaxed(unreported_);
 }
 
 Deposits::Put Deposits::put(int slot) {
@@ -121,12 +121,12 @@ Deposits::Put Deposits::put(int slot) {
   for (;;) {
     const DecideWord now = meaning(value);
     // The next decision about this rank takes whatever lies here: its round is known.
-    if (!keeps_all && too_old(fresh.base.peek(), now.decided + 1)) {
+    if (!keeps_all && too_old(fresh.base.load_relaxed(), now.decided + 1)) {
       ++dropped_;
       ++unreported_;
       return Put::dropped;
     }
-    fresh.dropped.note(unreported_);
+    fresh.dropped.store_relaxed(unreported_);
     int shown = slot;
     if (const int older = now.deposit - 1; older != kNoSlot) {
       if (note(older).has_values()) {
@@ -136,7 +136,7 @@ Deposits::Put Deposits::put(int slot) {
           continue;
         }
       } else {
-        fresh.dropped.note(unreported_ + note(older).dropped.peek());
+        fresh.dropped.store_relaxed(unreported_ + note(older).dropped.load_relaxed());
       }
     }
     if (show(shown, now, value)) return now.deposit == 0 ? Put::arrived : Put::added;
@@ -150,10 +150,10 @@ Deposits::Put Deposits::arrive(RoundNumber base, Time now) {
     if (there.deposit != 0) return Put::added;
     const int slot = free_slot(there, kNoSlot);
     Note& empty = note(slot);
-    empty.base.note(base);
-    empty.arrived.note(now);
-    empty.dropped.note(unreported_);
-    empty.values.note(Note::Values::none);
+    empty.base.store_relaxed(base);
+    empty.arrived.store_relaxed(now);
+    empty.dropped.store_relaxed(unreported_);
+    empty.values.store_relaxed(Note::Values::none);
     if (show(slot, there, value)) return Put::arrived;
   }
 }
@@ -162,7 +162,7 @@ std::optional<double> Deposits::copy_carried(void* into) const {
   const std::uint64_t value = word().load();
   const int slot = meaning(value).deposit - 1;
   if (slot == kNoSlot || !note(slot).has_values()) return std::nullopt;
-  const double weight = note(slot).weight.peek();
+  const double weight = note(slot).weight.load_relaxed();
   const bool read = read_while(value, [&] {
     const Term term{.values = values(slot), .weight = note(slot).factor(shape_.type)};
     weighted_sum(shape_.type, shape_.elements, {&term, term.weight > 0 ? 1U : 0U}, 1, into);
@@ -173,7 +173,7 @@ std::optional<double> Deposits::copy_carried(void* into) const {
 
 std::uint64_t Deposits::unreported() const {
   const int slot = meaning(word().load()).deposit - 1;
-  return unreported_ + (slot == kNoSlot ? 0 : note(slot).dropped.peek());
+  return unreported_ + (slot == kNoSlot ? 0 : note(slot).dropped.load_relaxed());
 }
 
 }  // namespace syncopate::partial

@@ -10,19 +10,19 @@ using board::Step;
 void MachineRounds::take(RoundNumber round, Share& share) {
   Contributions& taken = board_.contributions;
   taken.decide(round);
-  board_.memory.control->taken_at.note(platform_.now());
+  board_.memory.control->taken_at.store_relaxed(platform_.now());
   taken.collect(round, /*last=*/false);
   share.header = taken.header();
   share.newest_at = 0;
   if (const int newest = share.header.newest; newest >= 0) {
-    share.newest_at = board_.memory.note(newest, taken.slot_of(newest)).arrived.peek();
+    share.newest_at = board_.memory.note(newest, taken.slot_of(newest)).arrived.load_relaxed();
   }
   share.contributors.assign(taken.contributors().begin(), taken.contributors().end());
   share.reporters.assign(taken.reporters().begin(), taken.reporters().end());
   share.parting_drops = 0;
   share.parting_reporters.assign(share.reporters.size(), 0);
   for (int rank = 0; rank < board_.shape.ranks; ++rank) {
-    const std::uint32_t dropped = board_.memory.ranks[rank].dropped.peek();
+    const std::uint32_t dropped = board_.memory.ranks[rank].dropped.load_relaxed();
     share.parting_drops += dropped;
     if (dropped > 0) share.parting_reporters[rank / 64] |= std::uint64_t{1} << (rank % 64);
   }

@@ -47,8 +47,8 @@ bool Shape::pairs() const {
 }
 
 double Note::factor(DataType type) const {
-  const double counts = weight.peek();
-  if (values.peek() != Values::merged) return counts;
+  const double counts = weight.load_relaxed();
+  if (values.load_relaxed() != Values::merged) return counts;
   // Sixteen bits may not hold a weighted sum; divided by a power of two they do, with no loss.
   const bool narrow = size_of(type) == sizeof(bfloat16);
   return narrow && counts > 0 ? std::exp2(std::ceil(std::log2(counts))) : 1;

@@ -77,7 +77,7 @@ struct Note {
   Shared<Values> values;
   Shared<std::uint32_t> dropped;  ///< Deposits that were dropped since this rank's last report.
 
-  bool has_values() const { return values.peek() != Values::none; }
+  bool has_values() const { return values.load_relaxed() != Values::none; }
   /// How often the values count in the sum.
   double factor(DataType type) const;
 };

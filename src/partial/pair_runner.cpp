@@ -28,7 +28,7 @@ bool PairRunner::before_deposit(int slot, RoundNumber next, Then then) {
 void PairRunner::before_put(int slot, RoundNumber next) {
   if (!firm_) return;
   step(Step::deposit);
-  board_.memory.note(board_.participants.me(), slot).firm.release(next);
+  board_.memory.note(board_.participants.me(), slot).firm.store_release(next);
 }
 
 void PairRunner::after_deposit(Deposits::Put put, RoundNumber next, Then then, Time& arrived_at) {
@@ -36,7 +36,8 @@ void PairRunner::after_deposit(Deposits::Put put, RoundNumber next, Then then, T
   if (settle(next)) return board_.event().rouse(platform_);
   if (firm_) {
     arrived_at = platform_.now();
-    board_.memory.note(board_.participants.me(), Pair::slot_of(next)).arrived.note(arrived_at);
+    board_.memory.note(board_.participants.me(), Pair::slot_of(next))
+        .arrived.store_relaxed(arrived_at);
   }
   if (put == Deposits::Put::arrived) {
     came_last_ = board_.participants.has_deposit(other()) || !board_.participants.counts(other());

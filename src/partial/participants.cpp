@@ -3,7 +3,7 @@
 namespace syncopate::partial {
 
 void Participants::set_standing(Standing standing, std::uint32_t drops) {
-  memory_.ranks[me()].dropped.note(drops);
+  memory_.ranks[me()].dropped.store_relaxed(drops);
   memory_.standings[me()].store(static_cast<std::uint8_t>(standing));
   memory_.news->event.signal(platform_);
 }

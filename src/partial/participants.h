@@ -62,7 +62,7 @@ class Participants {
   void set_waiting(RoundNumber round) {
     Shared<RoundNumber>& mark = memory_.ranks[me()].waiting;
     // Only the beginning of a wait has to be seen before what this rank does next.
-    round != 0 ? mark.store(round) : mark.release(0);
+    round != 0 ? mark.store(round) : mark.store_release(0);
   }
   /// Whether a rank waits for this very round. One that has yet to wake up from the round before
   /// does not: it may not want another.
@@ -74,8 +74,10 @@ class Participants {
     return follows(rank) && seen(rank) + shape_.window < round;
   }
 
-  void note_step_time(Duration time) { memory_.ranks[me()].step_time.note(time.count()); }
-  Duration step_time(int rank) const { return Duration(memory_.ranks[rank].step_time.peek()); }
+  void note_step_time(Duration time) { memory_.ranks[me()].step_time.store_relaxed(time.count()); }
+  Duration step_time(int rank) const {
+    return Duration(memory_.ranks[rank].step_time.load_relaxed());
+  }
 
  private:
   const Memory& memory_;

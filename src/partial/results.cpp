@@ -39,7 +39,7 @@ int Results::published_buffer(RoundNumber round) const {
 
 bool Results::release_through(RoundNumber round) {
   RankState& mine = memory_.ranks[participants_.me()];
-  if (round <= mine.seen.peek()) return false;
+  if (round <= mine.seen.load_relaxed()) return false;
   step(Step::release);
   mine.seen.store(round);
   return unblock();
@@ -47,10 +47,10 @@ bool Results::release_through(RoundNumber round) {
 
 bool Results::release_through_and_wait(RoundNumber round, RoundNumber next) {
   RankState& mine = memory_.ranks[participants_.me()];
-  const bool releases = round > mine.seen.peek();
+  const bool releases = round > mine.seen.load_relaxed();
   if (releases) {
     step(Step::release);
-    mine.seen.release(round);
+    mine.seen.store_release(round);
   }
   // Processors let nothing that is read after it overtake this store, nor those before it.
   mine.waiting.store(next);
@@ -72,7 +72,7 @@ RoundNumber Results::slowest() {
   }
   slowest_ = std::max(slowest_, minimum);
   // A rank that trusts the bound writes over results: it must come after the last look at them.
-  memory_.control->slowest.release(slowest_);
+  memory_.control->slowest.store_release(slowest_);
   return slowest_;
 }
 
@@ -126,7 +126,7 @@ void Results::publish(AttemptWord attempt) {
 void Results::advance(RoundNumber round) {
   step(Step::advance);
   // A hint: a rank that comes late with an old one only sends readers to the ring.
-  memory_.news->latest.release(memory_.ring[round % shape_.ring()].load());
+  memory_.news->latest.store_release(memory_.ring[round % shape_.ring()].load());
   memory_.news->event.announce(platform_, round);
 }
 

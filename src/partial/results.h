@@ -45,7 +45,7 @@ class Results {
   int own_buffer() const { return shape_.buffers() + participants_.me(); }
 
   // What this rank has read.
-  RoundNumber seen() const { return memory_.ranks[participants_.me()].seen.peek(); }
+  RoundNumber seen() const { return memory_.ranks[participants_.me()].seen.load_relaxed(); }
   /// Returns whether a rank had waited for a release.
   bool release_through(RoundNumber round);
   /// The same, and says that this rank waits for `next`: one store orders both.

@@ -18,7 +18,7 @@ class ScriptedPlatform final : public board::Platform {
   void park(board::Shared<std::uint32_t>& word, std::uint32_t expected, Time until) override {
     board::step(Step::park);
     // Like a futex: looks at the word and falls asleep in one.
-    if (word.peek() == expected) machine_.park(rank_, &word, until);
+    if (word.load_relaxed() == expected) machine_.park(rank_, &word, until);
   }
 
   void wake(board::Shared<std::uint32_t>& word, int count) override { machine_.wake(&word, count); }

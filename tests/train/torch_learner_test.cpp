@@ -189,11 +189,11 @@ Vector course_on(torch::Device device) {
 }
 
 TEST(TorchLearner, GoesTheSameWayOnAGpu) {
-  const Vector platform = course_on(torch::kCPU);
+  const Vector host = course_on(torch::kCPU);
   if (!torch::cuda::is_available()) GTEST_SKIP() << "there is no CUDA device";
   const Vector gpu = course_on(torch::kCUDA);
-  ASSERT_EQ(gpu.size(), platform.size());
-  for (std::size_t i = 0; i < gpu.size(); ++i) EXPECT_NEAR(gpu[i], platform[i], 1e-4) << i;
+  ASSERT_EQ(gpu.size(), host.size());
+  for (std::size_t i = 0; i < gpu.size(); ++i) EXPECT_NEAR(gpu[i], host[i], 1e-4) << i;
 }
 
 TEST(TorchLearner, ParametersItCannotTakeAreRefused) {

@@ -208,14 +208,14 @@ TEST(TrainProgram, RanksOnAGpuEndWhereThoseOnProcessorsDo) {
   };
   for (const char* strategy : {"sync", "sync:ahead=2", "local:4", "m-sync:3"}) {
     SCOPED_TRACE(strategy);
-    const std::vector<float> platform = end_of(strategy, "cpu");
+    const std::vector<float> host = end_of(strategy, "cpu");
     for (const char* device : {"cuda", "mixed"}) {
       const std::vector<float> end = end_of(strategy, device);
-      ASSERT_EQ(end.size(), platform.size());
+      ASSERT_EQ(end.size(), host.size());
       double apart = 0, length = 0;
       for (std::size_t i = 0; i < end.size(); ++i) {
-        apart += std::pow(end[i] - platform[i], 2);
-        length += std::pow(platform[i], 2);
+        apart += std::pow(end[i] - host[i], 2);
+        length += std::pow(host[i], 2);
       }
       EXPECT_LT(std::sqrt(apart), 1e-4 * std::sqrt(length)) << device;
     }

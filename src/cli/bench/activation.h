@@ -38,7 +38,7 @@ class OurActivation : public Ours {
   /// When the agent of this machine took part in the last round.
   peers::Clock::time_point taken_part() const {
     return peers::Clock::time_point(
-        std::chrono::nanoseconds(exchange_->board().memory.control->taken_at.peek()));
+        std::chrono::nanoseconds(exchange_->board().memory.control->taken_at.load_relaxed()));
   }
 
   nlohmann::json close() {
