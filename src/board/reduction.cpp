@@ -52,13 +52,13 @@ Layout Reduction::extend(Layout layout, int ranks, int buffers, const Chunking& 
 }
 
 Reduction::Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
-                     DataType type, const Roster& roster, Places places)
+                     DataType type, const Roster& roster, Relocations relocations)
     : head_bytes_(round_up(head_size(roster.world_ranks()), Layout::kUnit)),
       value_bytes_(round_up(chunking.elements * size_of(type), Layout::kUnit)),
       chunking_(chunking),
       type_(type),
       roster_(roster),
-      places_(places) {
+      relocations_(relocations) {
   Layout layout = start;
   words_ = memory + layout.add(std::size_t(buffers) * chunking.count * kWordStride);
   heads_ = memory + layout.add(buffers * head_bytes_);
@@ -90,7 +90,7 @@ std::span<const std::uint64_t> Reduction::contributors(int buffer) const { retur
 std::span<const std::uint64_t> Reduction::reporters(int buffer) const { return bits(buffer, 1); }
 
 void* Reduction::values(int buffer) const {
-  return places_.find(buffer, values_ + buffer * value_bytes_);
+  return relocations_.find(buffer, values_ + buffer * value_bytes_);
 }
 
 void Reduction::prefetch(int buffer) const {

@@ -14,7 +14,7 @@
 #include <span>
 
 #include "board/layout.h"
-#include "board/places.h"
+#include "board/relocations.h"
 #include "board/roster.h"
 #include "board/shared.h"
 #include "board/words.h"
@@ -66,7 +66,7 @@ class Reduction {
 
   /// `places`: where the values of buffers are that are not in their own place.
   Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
-            DataType type, const Roster& roster, Places places = {});
+            DataType type, const Roster& roster, Relocations relocations = {});
   /// `ranks`: those of the world, of whom a result may tell.
   static Layout extend(Layout layout, int ranks, int buffers, const Chunking& chunking,
                        DataType type);
@@ -86,7 +86,7 @@ class Reduction {
   std::span<const std::uint64_t> contributors(int buffer) const;
   std::span<const std::uint64_t> reporters(int buffer) const;
   void* values(int buffer) const;
-  void move_values(int buffer, const void* to) const { places_.move(buffer, to); }
+  void move_values(int buffer, const void* to) const { relocations_.move(buffer, to); }
   /// Writes what a result says of itself where no job does.
   void describe(int buffer, const ResultHeader& result, std::span<const std::uint64_t> contributing,
                 std::span<const std::uint64_t> reporting) const;
@@ -108,7 +108,7 @@ class Reduction {
   Chunking chunking_;
   DataType type_;
   const Roster& roster_;
-  Places places_;
+  Relocations relocations_;
 };
 
 }  // namespace syncopate::board

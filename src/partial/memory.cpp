@@ -57,7 +57,7 @@ double Note::factor(DataType type) const {
 /// Offsets of the parts.
 struct Memory::Plan {
   board::Layout layout;
-  std::size_t news, control, words, standings, ranks, places;
+  std::size_t news, control, words, standings, ranks, relocations;
   std::size_t slots, slot_bytes, values_offset;
 
   explicit Plan(const Shape& shape)
@@ -66,9 +66,9 @@ struct Memory::Plan {
         words(layout.add((shape.ranks + 1) * sizeof(Shared<std::uint64_t>))),
         standings(layout.add(shape.ranks)),
         ranks(layout.add(shape.ranks * sizeof(RankState))),
-        places(layout.add(shape.across() ? (shape.ranks * kSlots + shape.buffers()) *
-                                               sizeof(Shared<std::uint64_t>)
-                                         : 0)) {
+        relocations(layout.add(shape.across() ? (shape.ranks * kSlots + shape.buffers()) *
+                                                    sizeof(Shared<std::uint64_t>)
+                                              : 0)) {
     // A small vector shares the line of its note; a larger one starts on a line of its own.
     values_offset = shape.vector_bytes() <= kLine - sizeof(Note) ? sizeof(Note) : kLine;
     board::Layout one;
@@ -78,9 +78,9 @@ struct Memory::Plan {
   }
 
   /// From the `first` of those that may move.
-  board::Places places_from(std::byte* memory, const Shape& shape, int first) const {
+  board::Relocations relocations_from(std::byte* memory, const Shape& shape, int first) const {
     if (!shape.across()) return {};
-    return {memory, reinterpret_cast<Shared<std::uint64_t>*>(memory + places) + first};
+    return {memory, reinterpret_cast<Shared<std::uint64_t>*>(memory + relocations) + first};
   }
 };
 
@@ -98,7 +98,7 @@ Memory::Memory(std::byte* memory, const Shape& shape, const Plan& plan)
       slots_(memory + plan.slots),
       slot_bytes_(plan.slot_bytes),
       values_offset_(plan.values_offset),
-      slot_places_(plan.places_from(memory, shape, 0)) {}
+      slot_relocations_(plan.relocations_from(memory, shape, 0)) {}
 
 board::Reduction Memory::make_reduction(const Shape& shape, const board::Roster& roster) const {
   const Plan plan(shape);
@@ -108,7 +108,7 @@ board::Reduction Memory::make_reduction(const Shape& shape, const board::Roster&
           chunking_of(shape),
           shape.type,
           roster,
-          plan.places_from(memory_, shape, shape.ranks * kSlots)};
+          plan.relocations_from(memory_, shape, shape.ranks * kSlots)};
 }
 
 std::size_t Memory::bytes(const Shape& shape) {

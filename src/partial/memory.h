@@ -12,9 +12,9 @@
 
 #include "board/event.h"
 #include "board/grace_clock.h"
-#include "board/places.h"
 #include "board/platform.h"
 #include "board/reduction.h"
+#include "board/relocations.h"
 #include "board/shared.h"
 #include "board/words.h"
 #include "partial/shape.h"
@@ -104,14 +104,14 @@ class Memory {
     return slots_ + (std::size_t(rank) * kSlots + slot) * slot_bytes_;
   }
   void* values(int rank, int slot) const {
-    return slot_places_.find(rank * kSlots + slot, head(rank, slot) + values_offset_);
+    return slot_relocations_.find(rank * kSlots + slot, head(rank, slot) + values_offset_);
   }
   /// Where the note is that goes with these values, unless they were moved.
   const std::byte* head_of(const void* values) const {
     return static_cast<const std::byte*>(values) - values_offset_;
   }
   void move_values(int rank, int slot, const void* to) const {
-    slot_places_.move(rank * kSlots + slot, to);
+    slot_relocations_.move(rank * kSlots + slot, to);
   }
 
   /// The buffers that results are summed up in.
@@ -125,7 +125,7 @@ class Memory {
   std::byte* slots_;
   std::size_t slot_bytes_;
   std::size_t values_offset_;
-  board::Places slot_places_;  ///< Of the slots' values, where the agent runs rounds.
+  board::Relocations slot_relocations_;  ///< Of the slots' values, where the agent runs rounds.
 };
 
 }  // namespace syncopate::partial

@@ -25,13 +25,13 @@ struct Case {
   std::vector<int> impatient;  ///< Ranks that do not wait for the others.
 };
 
-class Places : public ::testing::TestWithParam<Case> {};
+class Relocations : public ::testing::TestWithParam<Case> {};
 
 PartialAllreduce<float> make(World& world) {
   return {world, 1, PartialOptions{.trigger = all(), .scale = Scale::none}};
 }
 
-TEST_P(Places, AreTheSameForRanksAndAgentsAfterATimeout) {
+TEST_P(Relocations, AreTheSameForRanksAndAgentsAfterATimeout) {
   const auto& [name, sizes, impatient] = GetParam();
   std::atomic<std::size_t> gave_up = 0;
   auto worlds = machines_of_threads(sizes, false, memory_fabrics(static_cast<int>(sizes.size())));
@@ -58,7 +58,7 @@ TEST_P(Places, AreTheSameForRanksAndAgentsAfterATimeout) {
 }
 
 std::string name(const ::testing::TestParamInfo<Case>& test) { return test.param.name; }
-INSTANTIATE_TEST_SUITE_P(, Places,
+INSTANTIATE_TEST_SUITE_P(, Relocations,
                          ::testing::Values(Case{"OnTheFirstMachine", {1, 1, 1}, {0}},
                                            Case{"OnTheLastMachine", {1, 1, 1}, {2}},
                                            Case{"OnSeveral", {2, 1, 1}, {0, 3}},

@@ -1,7 +1,7 @@
-// Where vectors of a board lie that may change places, as a result may come to be where a deposit
-// was: the two then exchange their memory instead of their values. Offsets into the board's memory;
-// 0 for a vector that is in its own place. Whoever exchanges two has them both to itself; others
-// learn of it with what lets them use either again.
+// Relocations: where vectors of a board lie that may change places, as a result may come to be
+// where a deposit was: the two then exchange their memory instead of their values. Offsets into the
+// board's memory; 0 for a vector that is in its own place. Whoever exchanges two has them both to
+// itself; others learn of it with what lets them use either again.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,12 @@
 
 namespace syncopate::board {
 
-class Places {
+class Relocations {
  public:
   /// Nothing ever moves.
-  Places() = default;
-  Places(std::byte* memory, Shared<std::uint64_t>* offsets) : memory_(memory), offsets_(offsets) {}
+  Relocations() = default;
+  Relocations(std::byte* memory, Shared<std::uint64_t>* offsets)
+      : memory_(memory), offsets_(offsets) {}
 
   /// Where vector `index` is, whose own place is `own`.
   std::byte* find(int index, std::byte* own) const {
