@@ -32,32 +32,32 @@ void leave_for_ever(Tasks tasks) {
 
 }  // namespace
 
-Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
+Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& topology,
              board::Roster& roster, AgentMailbox& mailbox, board::Platform& platform,
              fabric::Bell& bell, std::unique_ptr<TaskSource> source, Duration timeout)
     : fabric_(std::move(fabric)),
-      place_(place),
+      topology_(topology),
       roster_(roster),
       mailbox_(mailbox),
       platform_(platform),
       bell_(bell),
       source_(std::move(source)),
       timeout_(timeout.count()),
-      told_bell_(place.machines()),
+      told_bell_(topology.machines()),
       known_dead_(roster_.ranks()),
-      peers_(place.machines()),
-      clock_(place.machine) {}
+      peers_(topology.machines()),
+      clock_(topology.machine) {}
 
 Agent::~Agent() {
   if (!tasks_.empty()) leave_for_ever(std::move(tasks_));
 }
 
 std::string Agent::describe(int machine) const {
-  RankSet ranks(place_.ranks());
-  for (int rank = 0; rank < place_.ranks(); ++rank) {
-    if (place_.machine_of[rank] == machine) ranks.insert(rank);
+  RankSet ranks(topology_.ranks());
+  for (int rank = 0; rank < topology_.ranks(); ++rank) {
+    if (topology_.machine_of[rank] == machine) ranks.insert(rank);
   }
-  return "machine " + place_.addresses[machine] + " (rank" + (ranks.size() > 1 ? "s " : " ") +
+  return "machine " + topology_.addresses[machine] + " (rank" + (ranks.size() > 1 ? "s " : " ") +
          to_string(ranks) + ")";
 }
 
@@ -112,7 +112,7 @@ Time Agent::turn(Time now, bool rung) {
          "Start the same build of Syncopate on every machine; if they have it, look for damage: "
          "the network, the memory, another program in the job");
   } catch (const std::exception& error) {
-    fail(describe(place_.machine) + ": " + error.what(), kStartAgain);
+    fail(describe(topology_.machine) + ": " + error.what(), kStartAgain);
   }
   return kNever;
 }
@@ -144,7 +144,7 @@ void Agent::add_task(Time now) {
   tasks_[number].task = source_->make({.channel = std::move(opened_),
                                        .send = send_to_task,
                                        .rouse = [this](int machine) { rouse(machine); },
-                                       .place = place_,
+                                       .topology = topology_,
                                        .roster = roster_,
                                        .mailbox = mailbox_,
                                        .platform = platform_,
@@ -170,8 +170,8 @@ void Agent::send(int machine, const AgentMessage& message) {
 }
 
 void Agent::send_to_others(const AgentMessage& message) {
-  for (int machine = 0; machine < place_.machines(); ++machine) {
-    if (machine != place_.machine) send(machine, message);
+  for (int machine = 0; machine < topology_.machines(); ++machine) {
+    if (machine != topology_.machine) send(machine, message);
   }
 }
 
@@ -193,7 +193,7 @@ void Agent::deliver(std::uint64_t task, int from, std::span<const std::byte> mes
       throw BadMessage(from, "is for a collective that there is not");
     }
     auto& early = early_[task];
-    if (early.size() >= kMostEarly * static_cast<std::size_t>(place_.machines())) {
+    if (early.size() >= kMostEarly * static_cast<std::size_t>(topology_.machines())) {
       throw BadMessage(from, "is one of too many for a collective that is being made");
     }
     early.emplace_back(from, std::vector<std::byte>(message.begin(), message.end()));
@@ -206,7 +206,7 @@ bool Agent::receive(Time now) {
   bool any = false;
   std::vector<std::byte> bytes;
   for (int from = fabric_->receive(bytes); from >= 0; from = fabric_->receive(bytes)) {
-    const AgentMessage message = unpack_agent_message(bytes, from, place_);
+    const AgentMessage message = unpack_agent_message(bytes, from, topology_);
     peers_.note_heard(from, now, message.drowsy);
     any = any || message.kind == Kind::task || message.kind == Kind::dead;
     hear(from, message);
@@ -256,8 +256,8 @@ bool Agent::look_after_ranks(Time now) {
 void Agent::look_after_machines(Time now) {
   const Heartbeat::Ask ask = heartbeat_.ask(now, polling_.urgent_since(), timeout_);
   if (ask == Heartbeat::Ask::no) return;
-  for (int machine = 0; machine < place_.machines(); ++machine) {
-    if (machine == place_.machine) continue;
+  for (int machine = 0; machine < topology_.machines(); ++machine) {
+    if (machine == topology_.machine) continue;
     if (ask == Heartbeat::Ask::first) peers_.expect(machine, now);
     const Time silent_for = peers_.silent_for(machine, now);
     if (Heartbeat::lost(silent_for, timeout_)) {
@@ -277,7 +277,7 @@ void Agent::look_for_the_end(Time now) {
   // Others may have much to do yet; but where a wait was in vain, they may never get to it.
   for (int rank = 0; rank < roster_.ranks(); ++rank) {
     if (!roster_.waited_in_vain(rank)) continue;
-    return fail(describe(place_.machine) + " gave up: rank " +
+    return fail(describe(topology_.machine) + " gave up: rank " +
                     std::to_string(roster_.number(rank)) + " had waited in vain",
                 kStartAgain);
   }
@@ -289,15 +289,15 @@ void Agent::note_awaited(Time now) {
     return;
   }
   awaited_at_ = now;
-  RankSet awaited(place_.ranks());
+  RankSet awaited(topology_.ranks());
   for (const auto& [number, scheduled] : tasks_) {
     if (!scheduled.task->urgent()) continue;  // Nobody waits there, whoever is not there.
     for (const int rank : scheduled.task->awaited().list()) awaited.insert(rank);
   }
   // A machine that does not answer cannot say which of its ranks are missing.
-  for (int rank = 0; rank < place_.ranks(); ++rank) {
-    const int machine = place_.machine_of[rank];
-    if (machine == place_.machine || !heartbeat_.asked_since(polling_.urgent_since())) continue;
+  for (int rank = 0; rank < topology_.ranks(); ++rank) {
+    const int machine = topology_.machine_of[rank];
+    if (machine == topology_.machine || !heartbeat_.asked_since(polling_.urgent_since())) continue;
     if (Heartbeat::overdue(peers_.silent_for(machine, now), timeout_)) awaited.insert(rank);
   }
   mailbox_.note_awaited(awaited);
@@ -307,8 +307,8 @@ void Agent::fail(const std::string& what_happened, const std::string& what_to_do
   failed_ = true;
   mailbox_.fail(what_happened, what_to_do);
   const auto* words = reinterpret_cast<const std::byte*>(what_happened.data());
-  for (int machine = 0; machine < place_.machines(); ++machine) {
-    if (machine == place_.machine) continue;
+  for (int machine = 0; machine < topology_.machines(); ++machine) {
+    if (machine == topology_.machine) continue;
     try {
       send(machine, {.kind = Kind::failure, .rest = {words, what_happened.size()}});
     } catch (const std::exception&) {

@@ -38,8 +38,8 @@ class Agent {
 
   /// `roster` and `mailbox` are the agent's own views of them. All that it is given by reference
   /// outlives it.
-  Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place, board::Roster& roster,
-        AgentMailbox& mailbox, board::Platform& platform, fabric::Bell& bell,
+  Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& topology,
+        board::Roster& roster, AgentMailbox& mailbox, board::Platform& platform, fabric::Bell& bell,
         std::unique_ptr<TaskSource> source, Duration timeout);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -99,7 +99,7 @@ class Agent {
   std::string describe(int machine) const;
 
   std::unique_ptr<fabric::Fabric> fabric_;
-  const fabric::Place place_;
+  const fabric::Topology topology_;
   board::Roster& roster_;
   AgentMailbox& mailbox_;
   board::Platform& platform_;

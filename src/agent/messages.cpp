@@ -20,7 +20,7 @@ std::vector<std::byte> pack(const AgentMessage& message) {
 }
 
 AgentMessage unpack_agent_message(std::span<const std::byte> bytes, int from,
-                                  const fabric::Place& place) {
+                                  const fabric::Topology& topology) {
   using Kind = AgentMessage::Kind;
   Unpacker unpacker(bytes, from);
   AgentMessage message;
@@ -31,7 +31,7 @@ AgentMessage unpack_agent_message(std::span<const std::byte> bytes, int from,
       message.task = unpacker.take<std::uint64_t>();
       break;
     case Kind::dead:
-      message.number = unpacker.take_rank_of_sender(place.machine_of);
+      message.number = unpacker.take_rank_of_sender(topology.machine_of);
       break;
     case Kind::way:
       message.number = unpacker.take_number(0, fabric::Doorbell::kMostWays - 1, "a way");

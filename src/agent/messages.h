@@ -35,6 +35,6 @@ struct AgentMessage {
 std::vector<std::byte> pack(const AgentMessage& message);
 /// The result points into `bytes`.
 AgentMessage unpack_agent_message(std::span<const std::byte> bytes, int from,
-                                  const fabric::Place& place);
+                                  const fabric::Topology& topology);
 
 }  // namespace syncopate::detail

@@ -43,7 +43,7 @@ struct TaskContext {
   std::function<void(int machine, std::span<const std::byte> message)> send;
   /// Something else is on its way to a machine where a rank waits for it.
   std::function<void(int machine)> rouse;
-  const fabric::Place& place;
+  const fabric::Topology& topology;
   board::Roster& roster;  ///< The agent's own view of it.
   AgentMailbox& mailbox;
   board::Platform& platform;

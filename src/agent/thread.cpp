@@ -7,17 +7,17 @@ namespace syncopate::detail {
 
 using board::Time;
 
-AgentThread::AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
+AgentThread::AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& topology,
                          const ControlMemory& memory, std::unique_ptr<board::Platform> platform,
                          std::unique_ptr<TaskSource> source, Duration timeout)
     : memory_(memory),
       platform_(std::move(platform)),
       roster_(memory_.roster(), board::Roster::kAgentsRank, *platform_),
       mailbox_(memory_.mailbox(), roster_, *platform_),
-      bell_(place.machines(), place.machine, fabric::doorbell_addresses(place),
+      bell_(topology.machines(), topology.machine, fabric::doorbell_addresses(topology),
             [this] { answer_bell(); }) {
-  agent_ = std::make_unique<Agent>(std::move(fabric), place, roster_, mailbox_, *platform_, bell_,
-                                   std::move(source), timeout);
+  agent_ = std::make_unique<Agent>(std::move(fabric), topology, roster_, mailbox_, *platform_,
+                                   bell_, std::move(source), timeout);
   thread_ = std::thread([this] { run(); });
 }
 

@@ -27,7 +27,7 @@ class AgentThread {
  public:
   using Time = board::Time;
 
-  AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Place& place,
+  AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& topology,
               const ControlMemory& memory, std::unique_ptr<board::Platform> platform,
               std::unique_ptr<TaskSource> source, Duration timeout);
   AgentThread(const AgentThread&) = delete;

@@ -92,18 +92,18 @@ bool doorbells_wanted() {
               "Set it to on or off, or unset it");
 }
 
-std::vector<in_addr_t> doorbell_addresses(const Place& place) {
+std::vector<in_addr_t> doorbell_addresses(const Topology& topology) {
   if (!doorbells_wanted()) return {};
   const std::vector<in_addr_t> own = addresses_of_host();
   const auto has = [](const std::vector<in_addr_t>& some, in_addr_t one) {
     return std::ranges::find(some, one) != some.end();
   };
   std::vector<in_addr_t> result;
-  bool others_here = place.networks.empty();
-  for (int machine = 0; machine < std::ssize(place.networks); ++machine) {
-    if (machine == place.machine) continue;
-    others_here = others_here || place.networks[machine] == place.networks[place.machine];
-    for (const in_addr_t theirs : place.networks[machine]) {
+  bool others_here = topology.networks.empty();
+  for (int machine = 0; machine < std::ssize(topology.networks); ++machine) {
+    if (machine == topology.machine) continue;
+    others_here = others_here || topology.networks[machine] == topology.networks[topology.machine];
+    for (const in_addr_t theirs : topology.networks[machine]) {
       if (has(own, theirs)) continue;  // Also of bridges, which have the same on many hosts.
       const in_addr_t source = source_towards(theirs);
       if (has(own, source) && !has(result, source)) result.push_back(source);

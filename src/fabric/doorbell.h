@@ -35,7 +35,7 @@ inline constexpr const char* kDoorbellVariable = "SYNCOPATE_DOORBELL";
 bool doorbells_wanted();
 
 /// Where the bell of a machine has to listen to be heard by the others.
-std::vector<in_addr_t> doorbell_addresses(const Place& place);
+std::vector<in_addr_t> doorbell_addresses(const Topology& topology);
 
 class Doorbell final : public Bell {
  public:

@@ -70,8 +70,8 @@ class Fabric {
   virtual std::unique_ptr<Operation> open(std::unique_ptr<Channel>& into) = 0;
 };
 
-/// A rank's place in a world of several machines.
-struct Place {
+/// The machines of a world, and which of them each rank is on, as one rank sees it.
+struct Topology {
   int rank = 0;
   int machine = 0;
   std::vector<int> machine_of;         ///< Of every rank; machines are numbered 0, 1, 2 …
@@ -88,7 +88,7 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  virtual const Place& place() const = 0;
+  virtual const Topology& topology() const = 0;
   /// Gives every rank of this machine the text of its first one. All of them call it.
   virtual std::string from_first(const std::string& text) = 0;
   /// The fabric, for the agent. All ranks call it; those that are not the first of their machine

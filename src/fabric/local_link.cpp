@@ -96,12 +96,12 @@ struct Greeting {
 class LocalLink : public Link {
  public:
   explicit LocalLink(const Launcher& launcher) : name_(meeting_point()) {
-    place_.rank = launcher.rank;
-    place_.machine_of.assign(launcher.ranks, 0);
+    topology_.rank = launcher.rank;
+    topology_.machine_of.assign(launcher.ranks, 0);
     std::string host(256, '\0');
     gethostname(host.data(), host.size() - 1);
     host.resize(std::strlen(host.c_str()));
-    place_.addresses.push_back(host);
+    topology_.addresses.push_back(host);
     if (launcher.rank > 0) {
       go();
     } else if (launcher.ranks > 1) {
@@ -109,7 +109,7 @@ class LocalLink : public Link {
     }
   }
 
-  const Place& place() const override { return place_; }
+  const Topology& topology() const override { return topology_; }
   std::string from_first(const std::string& text) override;
   std::unique_ptr<Fabric> fabric() override { return nullptr; }
 
@@ -121,14 +121,14 @@ class LocalLink : public Link {
   [[noreturn]] void in_vain(const std::string& whom) const;
 
   std::string name_;
-  Place place_;
+  Topology topology_;
   std::vector<Socket> others_;  ///< The first rank's, by rank.
   Socket first_;                ///< The others'.
 };
 
 void LocalLink::in_vain(const std::string& whom) const {
   throw Error(ErrorCode::timeout,
-              "rank " + std::to_string(place_.rank) + " waited in vain for " + whom +
+              "rank " + std::to_string(topology_.rank) + " waited in vain for " + whom +
                   " to come to " + name_,
               "Start all ranks with the same MASTER_PORT and TORCHELASTIC_RUN_ID, or allow more "
               "time (SYNCOPATE_TIMEOUT, in seconds)");
@@ -139,14 +139,14 @@ void LocalLink::receive_others() {
   const Socket listener = new_socket();
   const Address address(name_);
   if (bind(listener.number(), address.get(), address.length) != 0 ||
-      listen(listener.number(), place_.ranks()) != 0) {
+      listen(listener.number(), topology_.ranks()) != 0) {
     throw Error(ErrorCode::environment, "rank 0 cannot listen at " + name_ + ": " + strerror(errno),
                 "Another job that is starting may have the same MASTER_PORT: give each job a port "
                 "of its own");
   }
-  others_.resize(place_.ranks());
-  RankSet missing(place_.ranks());
-  for (int rank = 1; rank < place_.ranks(); ++rank) missing.insert(rank);
+  others_.resize(topology_.ranks());
+  RankSet missing(topology_.ranks());
+  for (int rank = 1; rank < topology_.ranks(); ++rank) missing.insert(rank);
   std::vector<Socket> strangers;  // They have yet to say who they are.
   while (!missing.empty()) {
     std::vector<pollfd> polled{{listener.number(), POLLIN, 0}};
@@ -173,7 +173,7 @@ int LocalLink::greet(const Socket& stranger) const {
   Greeting greeting{.magic = 0};
   const ssize_t bytes = recv(stranger.number(), &greeting, sizeof greeting, 0);
   const bool fits =
-      bytes == sizeof greeting && greeting.magic == kMagic && greeting.ranks == place_.ranks();
+      bytes == sizeof greeting && greeting.magic == kMagic && greeting.ranks == topology_.ranks();
   return fits ? greeting.rank : -1;
 }
 
@@ -184,7 +184,7 @@ void LocalLink::go() {
   while (connect(first_.number(), address.get(), address.length) != 0) {
     if (errno != ECONNREFUSED && errno != EAGAIN && errno != EINTR) {
       throw Error(ErrorCode::environment,
-                  "rank " + std::to_string(place_.rank) + " cannot come to " + name_ + ": " +
+                  "rank " + std::to_string(topology_.rank) + " cannot come to " + name_ + ": " +
                       strerror(errno),
                   "Start all ranks on one machine, in one network namespace");
     }
@@ -196,7 +196,7 @@ void LocalLink::go() {
                 "another user listens at " + name_ + ", where rank 0 should be",
                 "Start the job with another MASTER_PORT");
   }
-  const Greeting greeting{.rank = place_.rank, .ranks = place_.ranks()};
+  const Greeting greeting{.rank = topology_.rank, .ranks = topology_.ranks()};
   send(first_.number(), &greeting, sizeof greeting, MSG_NOSIGNAL);
 }
 
@@ -206,18 +206,18 @@ std::vector<std::byte> LocalLink::next_packet(Clock::time_point until) const {
   std::vector<std::byte> packet(kLongestPacket);
   const ssize_t bytes = recv(first_.number(), packet.data(), packet.size(), 0);
   if (bytes <= 0) {
-    throw Error(
-        ErrorCode::environment,
-        "rank 0 turned rank " + std::to_string(place_.rank) + " away at " + name_ + ", or is gone",
-        "Start each rank once, with the same WORLD_SIZE, and give each job a MASTER_PORT "
-        "of its own");
+    throw Error(ErrorCode::environment,
+                "rank 0 turned rank " + std::to_string(topology_.rank) + " away at " + name_ +
+                    ", or is gone",
+                "Start each rank once, with the same WORLD_SIZE, and give each job a MASTER_PORT "
+                "of its own");
   }
   packet.resize(static_cast<std::size_t>(bytes));
   return packet;
 }
 
 std::string LocalLink::from_first(const std::string& text) {
-  if (place_.rank == 0) {
+  if (topology_.rank == 0) {
     const std::uint64_t length = text.size();
     for (const Socket& other : others_) {
       if (!other.open()) continue;  // It is this rank's own place.

@@ -24,13 +24,13 @@ bool is_half(DataType type) { return size_of(type) < sizeof(float); }
 
 }  // namespace
 
-MachineSum::MachineSum(fabric::Channel& channel, const fabric::Place& place, std::size_t bytes,
-                       fabric::Combine combine)
+MachineSum::MachineSum(fabric::Channel& channel, const fabric::Topology& topology,
+                       std::size_t bytes, fabric::Combine combine)
     : channel_(channel), combine_(combine) {
-  if (combine != fabric::Combine::sum || !SumByParts::pays(bytes, place.machines())) return;
-  std::vector<int> machines(place.machines());
+  if (combine != fabric::Combine::sum || !SumByParts::pays(bytes, topology.machines())) return;
+  std::vector<int> machines(topology.machines());
   std::iota(machines.begin(), machines.end(), 0);
-  parts_.emplace(channel, std::move(machines), place.machine);
+  parts_.emplace(channel, std::move(machines), topology.machine);
 }
 
 void MachineSum::begin(const MachineSumVectors& vectors, int tag) {

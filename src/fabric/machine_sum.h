@@ -12,7 +12,7 @@ namespace syncopate::detail {
 class MachineSum {
  public:
   /// For vectors of so many bytes in all, the same on every machine. Bits are never added.
-  MachineSum(fabric::Channel& channel, const fabric::Place& place, std::size_t bytes,
+  MachineSum(fabric::Channel& channel, const fabric::Topology& topology, std::size_t bytes,
              fabric::Combine combine);
 
   /// By parts some machines may have the result in place of their own values and others not; else

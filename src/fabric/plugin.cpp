@@ -187,12 +187,12 @@ std::unique_ptr<Link> connect(const Launcher& launcher, const std::string& build
                 "the plug-in " + path.string() + " is of another version of Syncopate",
                 "Build and install the library and its plug-ins together");
   }
-  if (link->place().ranks() != launcher.ranks) {
+  if (link->topology().ranks() != launcher.ranks) {
     const bool chosen = std::getenv(kFabricVariable) != nullptr;
     throw Error(ErrorCode::environment,
                 std::string(to_string(launcher.kind)) + " started " +
                     std::to_string(launcher.ranks) + " ranks and " + title(mpi) + " sees " +
-                    std::to_string(link->place().ranks()),
+                    std::to_string(link->topology().ranks()),
                 "Start the program with the launcher of the MPI it uses (" +
                     std::string(launch_command(mpi)) + " for " + title(mpi) + ")" +
                     (chosen ? std::string(", or unset ") + kFabricVariable

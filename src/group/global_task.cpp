@@ -23,15 +23,15 @@ GroupTogether::GroupTogether(TaskContext& context, const board::GroupShape& shap
       board_(board),
       agreement_(agreement),
       everybody_(shape.ranks),
-      sum_(*context.channel, context.place, shape.elements * size_of(shape.type),
+      sum_(*context.channel, context.topology, shape.elements * size_of(shape.type),
            fabric::Combine::sum) {
   std::iota(everybody_.begin(), everybody_.end(), 0);
-  std::vector<int> ranks(context_.place.machines());
-  for (const int machine : context_.place.machine_of) ++ranks[machine];
+  std::vector<int> ranks(context_.topology.machines());
+  for (const int machine : context_.topology.machine_of) ++ranks[machine];
   largest_ = *std::max_element(ranks.begin(), ranks.end());
   line_bytes_ = sizeof(Line) + largest_ * sizeof(int);
   mine_.resize(line_bytes_);
-  lines_.resize(line_bytes_ * context_.place.machines());
+  lines_.resize(line_bytes_ * context_.topology.machines());
 }
 
 Time GroupTogether::work(Time now) {
@@ -69,7 +69,7 @@ GroupTogether::Line GroupTogether::line_of(int machine) const {
 
 std::vector<int> GroupTogether::contributors_of(int machine) const {
   const Line line = line_of(machine);
-  const std::vector<int>& machine_of = context_.place.machine_of;
+  const std::vector<int>& machine_of = context_.topology.machine_of;
   if (line.count < 0 || line.count > largest_ || line.staleness > agreement_.together_step()) {
     throw BadMessage(machine, "brings more ranks, or older weights, than there are");
   }
@@ -78,7 +78,7 @@ std::vector<int> GroupTogether::contributors_of(int machine) const {
     int rank = 0;
     std::memcpy(&rank, lines_.data() + machine * line_bytes_ + sizeof line + i * sizeof rank,
                 sizeof rank);
-    if (rank <= last || rank >= context_.place.ranks() || machine_of[rank] != machine) {
+    if (rank <= last || rank >= context_.topology.ranks() || machine_of[rank] != machine) {
       throw BadMessage(machine, "names ranks that its machine has not, or out of their order");
     }
     ranks.push_back(last = rank);
@@ -91,7 +91,7 @@ void GroupTogether::sum_up() {
   ++moves_;
   std::vector<round::GroupAgreement::Line> agreed;
   int contributors = 0;
-  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+  for (int machine = 0; machine < context_.topology.machines(); ++machine) {
     agreed.push_back(line_of(machine).agreed);
     contributors += static_cast<int>(contributors_of(machine).size());
   }
@@ -113,7 +113,7 @@ void GroupTogether::sum_up() {
 void GroupTogether::conclude() {
   std::vector<int> contributors;
   std::uint64_t staleness = 0;
-  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+  for (int machine = 0; machine < context_.topology.machines(); ++machine) {
     staleness = std::max(staleness, line_of(machine).staleness);
     const std::vector<int> theirs = contributors_of(machine);
     contributors.insert(contributors.end(), theirs.begin(), theirs.end());

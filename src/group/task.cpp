@@ -25,7 +25,7 @@ GroupTask::GroupTask(TaskContext context, std::shared_ptr<Region> region,
       region_(std::move(region)),
       shape_(shape),
       board_(region_->data(), shape, context_.roster, context_.platform),
-      agreement_(options, context_.place.machine_of, context_.place.machine),
+      agreement_(options, context_.topology.machine_of, context_.topology.machine),
       bytes_(shape.elements * size_of(shape.type)),
       together_(context_, shape, board_, agreement_) {}
 
@@ -113,7 +113,7 @@ void GroupTask::sum_up(const GroupRound& round, Work& work) {
   for (const auto& [machine, share] : party.shares) contributors += share.contributors.size();
   const double scale = reserve_of(shape_.type, party.most) /
                        static_cast<double>(std::max<std::size_t>(contributors, 1));
-  work.sum.emplace(*context_.channel, party.machines, context_.place.machine);
+  work.sum.emplace(*context_.channel, party.machines, context_.topology.machine);
   work.sum->begin({.mine = values(work),
                    .result = values(work),
                    .elements = shape_.elements,

@@ -14,8 +14,8 @@ constexpr int kBits = 64;
 
 }  // namespace
 
-PartialLines::PartialLines(const fabric::Place& place, std::size_t values_bytes)
-    : machine_of_(place.machine_of), ranks_(place.machines()) {
+PartialLines::PartialLines(const fabric::Topology& topology, std::size_t values_bytes)
+    : machine_of_(topology.machine_of), ranks_(topology.machines()) {
   for (const int machine : machine_of_) ++ranks_[machine];
   const int most = *std::max_element(ranks_.begin(), ranks_.end());
   set_words_ = (static_cast<std::size_t>(most) + kBits - 1) / kBits;

@@ -32,7 +32,7 @@ class PartialLines {
   enum Set { contributors, reporters, parting_reporters, counting, sets };
 
   /// `values_bytes` are those of a sum that goes with each line; 0 if none does.
-  PartialLines(const fabric::Place& place, std::size_t values_bytes);
+  PartialLines(const fabric::Topology& topology, std::size_t values_bytes);
 
   // This machine's own.
   void clear();

@@ -40,14 +40,14 @@ PartialTask::PartialTask(TaskContext context, std::shared_ptr<Region> region,
       shape_(shape),
       options_(options),
       rounds_(region_->data(), shape, context_.roster, context_.platform),
-      ranks_of_(round::ranks_by_machine(context_.place.machine_of)),
+      ranks_of_(round::ranks_by_machine(context_.topology.machine_of)),
       values_bytes_(
           bytes_with_line(shape.elements * size_of(shape.type), ranks_of_.size(), combine)),
-      agreement_(options.trigger, options.window, context_.place.machine_of, context_.place.machine,
-                 rounds_.board().results.published()),
-      lines_(context_.place, values_bytes_),
+      agreement_(options.trigger, options.window, context_.topology.machine_of,
+                 context_.topology.machine, rounds_.board().results.published()),
+      lines_(context_.topology, values_bytes_),
       piece_(length_of_pieces()),
-      sum_(*context_.channel, context_.place, shape.elements * size_of(shape.type), combine),
+      sum_(*context_.channel, context_.topology, shape.elements * size_of(shape.type), combine),
       stall_(context_.roster, context_.platform) {}
 
 std::size_t PartialTask::length_of_pieces() const {
@@ -178,7 +178,7 @@ void PartialTask::begin() {
   }
   gathering_ = lines_.gather(*context_.channel);
   // Somebody waits there for this one's line.
-  if (const int root = agreement_.started_by(); root >= 0 && root != context_.place.machine) {
+  if (const int root = agreement_.started_by(); root >= 0 && root != context_.topology.machine) {
     context_.rouse(root);
   }
   phase_ = Phase::exchanging;
@@ -191,7 +191,7 @@ void PartialTask::begin() {
 double PartialTask::divisor() const {
   double weight = 0;
   int contributing = 0;
-  for (int machine = 0; divisor_by_lines() && machine < context_.place.machines(); ++machine) {
+  for (int machine = 0; divisor_by_lines() && machine < context_.topology.machines(); ++machine) {
     const Lines::Line one = lines_.line(machine);
     weight += one.weight;
     contributing += one.contributors;
@@ -202,7 +202,7 @@ double PartialTask::divisor() const {
 double PartialTask::reserve() const {
   if (!divides_first()) return 1;
   double most = 0;
-  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+  for (int machine = 0; machine < context_.topology.machines(); ++machine) {
     most = std::max(most, lines_.line(machine).weight);
   }
   return reserve_for(most);
@@ -213,8 +213,8 @@ double PartialTask::reserve_for(double weight) const {
 }
 
 void PartialTask::add_up_gathered() {
-  std::vector<board::Term> terms(context_.place.machines());
-  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+  std::vector<board::Term> terms(context_.topology.machines());
+  for (int machine = 0; machine < context_.topology.machines(); ++machine) {
     terms[machine] = {.values = lines_.values(machine),
                       .weight = reserve_for(lines_.line(machine).weight)};
   }
@@ -267,7 +267,7 @@ void PartialTask::overcome_stall(board::AttemptWord attempt, Time now) {
 }
 
 void PartialTask::conclude(Time now) {
-  const int machines = context_.place.machines();
+  const int machines = context_.topology.machines();
   const std::size_t words = (shape_.world_ranks + 63) / 64;
   partial::MachineRounds::Said said{.header = {.round = agreement_.next()},
                                     .contributors = std::vector<std::uint64_t>(words),

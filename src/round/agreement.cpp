@@ -23,7 +23,7 @@ Agreement::Agreement(const Trigger& trigger, int window, const std::vector<int>&
       window_(static_cast<std::uint64_t>(window)),
       machine_(machine),
       ranks_of_(ranks_by_machine(machine_of)),
-      place_(machine_of.size()),
+      whereabouts_(machine_of.size()),
       next_(rounds_before + 1),
       known_(machines()),
       heard_(machines()),
@@ -33,7 +33,7 @@ Agreement::Agreement(const Trigger& trigger, int window, const std::vector<int>&
     const int ranks = static_cast<int>(ranks_of_[other].size());
     known_[other] = {.here = RankSet(ranks), .counting = RankSet(ranks), .seen = rounds_before};
     for (int rank = 0; rank < ranks; ++rank) {
-      place_[ranks_of_[other][rank]] = {other, rank};
+      whereabouts_[ranks_of_[other][rank]] = {other, rank};
       known_[other].counting.insert(rank);
     }
   }
@@ -41,12 +41,12 @@ Agreement::Agreement(const Trigger& trigger, int window, const std::vector<int>&
 }
 
 bool Agreement::counts(int rank) const {
-  const auto [machine, number] = place_[rank];
+  const auto [machine, number] = whereabouts_[rank];
   return known_[machine].counting.contains(number);
 }
 
 bool Agreement::is_here(int rank) const {
-  const auto [machine, number] = place_[rank];
+  const auto [machine, number] = whereabouts_[rank];
   return known_[machine].here.contains(number);
 }
 
@@ -54,21 +54,22 @@ int Agreement::coordinator() const {
   const auto anybody = static_cast<int>(next_ % static_cast<unsigned>(machines()));
   if (trigger_.kind != Kind::majority) return anybody;
   // The machine of the drawn rank, going by what all machines know alike.
-  const int rank = draw(trigger_.seed, next_, static_cast<int>(place_.size()), [&](int other) {
-    const auto [machine, number] = place_[other];
-    return at_start_[machine].counting.contains(number);
-  });
-  return rank < 0 ? anybody : place_[rank].first;
+  const int rank =
+      draw(trigger_.seed, next_, static_cast<int>(whereabouts_.size()), [&](int other) {
+        const auto [machine, number] = whereabouts_[other];
+        return at_start_[machine].counting.contains(number);
+      });
+  return rank < 0 ? anybody : whereabouts_[rank].first;
 }
 
 int Agreement::drawn() const {
-  return draw(trigger_.seed, next_, static_cast<int>(place_.size()),
+  return draw(trigger_.seed, next_, static_cast<int>(whereabouts_.size()),
               [&](int rank) { return counts(rank); });
 }
 
 Attendance Agreement::attendance() const {
   Attendance result;
-  for (int rank = 0; rank < static_cast<int>(place_.size()); ++rank) {
+  for (int rank = 0; rank < static_cast<int>(whereabouts_.size()); ++rank) {
     result.here += is_here(rank) ? 1 : 0;
     result.counting += counts(rank) ? 1 : 0;
     result.counting_here += counts(rank) && is_here(rank) ? 1 : 0;
@@ -271,7 +272,7 @@ bool Agreement::worth_asking(const Attendance& here, Time now) const {
     case Kind::majority: {
       // Either it is here and nobody is known to wait, or another was drawn since, or it is open.
       const int rank = drawn();  // None, if nobody counts and the window holds up the last round.
-      return here.drawn_here || (rank >= 0 && place_[rank].first != machine_);
+      return here.drawn_here || (rank >= 0 && whereabouts_[rank].first != machine_);
     }
     case Kind::count:
       return open_since_ != kNever;  // Otherwise everybody tells unasked.
@@ -342,7 +343,7 @@ void Agreement::complete(std::span<const Facts> facts, Time now) {
 }
 
 RankSet Agreement::missing() const {
-  RankSet result(static_cast<int>(place_.size()));
+  RankSet result(static_cast<int>(whereabouts_.size()));
   if (!window_allows()) {
     if (held_up_by_ >= 0) result.insert(held_up_by_);
     return result;
@@ -351,7 +352,7 @@ RankSet Agreement::missing() const {
     if (const int rank = drawn(); rank >= 0 && !is_here(rank)) result.insert(rank);
     return result;
   }
-  for (int rank = 0; rank < static_cast<int>(place_.size()); ++rank) {
+  for (int rank = 0; rank < static_cast<int>(whereabouts_.size()); ++rank) {
     if (counts(rank) && !is_here(rank)) result.insert(rank);
   }
   return result;

@@ -124,8 +124,8 @@ class Agreement {
   Trigger trigger_;
   std::uint64_t window_;
   int machine_;
-  std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
-  std::vector<std::pair<int, int>> place_;  ///< Of each rank: its machine, its number there.
+  std::vector<std::vector<int>> ranks_of_;        ///< World numbers of each machine's ranks.
+  std::vector<std::pair<int, int>> whereabouts_;  ///< Of each rank: its machine, its number there.
 
   std::uint64_t next_;
   std::vector<Facts> known_;     ///< Of every machine, about this round.

@@ -118,18 +118,18 @@ std::vector<std::int64_t> whole_numbers(const nlohmann::json& list, std::size_t 
   return numbers;
 }
 
-struct Place {
+struct Topology {
   std::string name;
   Element type;
   std::vector<std::int64_t> shape;
   std::uint64_t begin, end;
 };
 
-Place read_place(const std::string& name, const nlohmann::json& entry) {
+Topology read_place(const std::string& name, const nlohmann::json& entry) {
   Members members(entry, fmt::format("the tensor \"{}\"", name));
-  Place place{.name = name,
-              .type = type_named(members.text("dtype")),
-              .shape = whole_numbers(members.list("shape"), kMostSides)};
+  Topology place{.name = name,
+                 .type = type_named(members.text("dtype")),
+                 .shape = whole_numbers(members.list("shape"), kMostSides)};
   const auto offsets = whole_numbers(members.list("data_offsets"), 2);
   if (offsets.size() != 2) throw Damaged("it has a tensor without a beginning and an end");
   members.expect_no_others();
@@ -205,14 +205,14 @@ TensorFileBytes find_tensors(std::span<const std::byte> file) {
   const std::uint64_t header_ends = header_end(file, file.size());
   const nlohmann::json header = read_json(text_of(file.subspan(kLength, header_ends - kLength)));
   TensorFileBytes result{.notes = notes_of(header)};
-  std::vector<Place> places;
+  std::vector<Topology> places;
   for (const auto& [name, entry] : header.items()) {
     if (name != kMetadata) places.push_back(read_place(name, entry));
   }
-  std::ranges::sort(places, {}, [](const Place& one) { return std::pair(one.begin, one.end); });
+  std::ranges::sort(places, {}, [](const Topology& one) { return std::pair(one.begin, one.end); });
   const auto data = file.subspan(header_ends);
   std::uint64_t end = 0;
-  for (const Place& one : places) {
+  for (const Topology& one : places) {
     if (one.begin != end || one.end < one.begin ||
         one.end - one.begin != bytes_of(one.shape, size_of(one.type))) {
       throw Damaged("its tensors are not where they should be");

@@ -40,20 +40,21 @@ Grace take_grace(Unpacker& unpacker) {
   return grace;
 }
 
-int largest_machine(const fabric::Place& place) {
-  std::vector<int> ranks(place.machines());
-  for (const int machine : place.machine_of) ++ranks[machine];
+int largest_machine(const fabric::Topology& topology) {
+  std::vector<int> ranks(topology.machines());
+  for (const int machine : topology.machine_of) ++ranks[machine];
   return *std::max_element(ranks.begin(), ranks.end());
 }
 
 /// As every rank has checked it when it was given.
-void check_order(const CollectiveSpec& spec, const fabric::Place& place) {
+void check_order(const CollectiveSpec& spec, const fabric::Topology& topology) {
   check_elements(spec.elements);
-  if (spec.kind != CollectiveSpec::Kind::group) return detail::check(spec.partial, place.ranks());
+  if (spec.kind != CollectiveSpec::Kind::group)
+    return detail::check(spec.partial, topology.ranks());
   if (spec.group.group_size < 1 || spec.group.window < 1) {
     throw Error(ErrorCode::invalid_argument, "groups without a size or a window", "Complete them");
   }
-  detail::check(spec.group, place.ranks(), largest_machine(place));
+  detail::check(spec.group, topology.ranks(), largest_machine(topology));
 }
 
 }  // namespace
@@ -76,7 +77,7 @@ board::Attachment CollectiveSpec::pack() const {
 }
 
 CollectiveSpec CollectiveSpec::unpack(const board::Attachment& bytes, int from,
-                                      const fabric::Place& place) {
+                                      const fabric::Topology& topology) {
   Unpacker unpacker(bytes, from);
   CollectiveSpec spec;
   spec.kind = unpacker.take_enumerator(Kind::group);
@@ -98,7 +99,7 @@ CollectiveSpec CollectiveSpec::unpack(const board::Attachment& bytes, int from,
   spec.group.window = unpacker.take<int>();
   spec.group.seed = unpacker.take<std::uint64_t>();
   try {
-    check_order(spec, place);
+    check_order(spec, topology);
   } catch (const Error& error) {
     unpacker.refuse("orders what no rank can order: " + error.what_happened());
   }

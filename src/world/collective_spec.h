@@ -34,7 +34,7 @@ struct CollectiveSpec {
   }
   /// One of machine `from`. Throws BadMessage if no rank can have ordered that.
   static CollectiveSpec unpack(const board::Attachment& bytes, int from,
-                               const fabric::Place& place);
+                               const fabric::Topology& topology);
 };
 
 }  // namespace syncopate::detail

@@ -23,6 +23,6 @@ struct WorldMessage {
 };
 std::vector<std::byte> pack(const WorldMessage& message);
 WorldMessage unpack_world_message(std::span<const std::byte> bytes, int from,
-                                  const fabric::Place& place);
+                                  const fabric::Topology& topology);
 
 }  // namespace syncopate::detail

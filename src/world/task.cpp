@@ -42,9 +42,9 @@ board::Time WorldTask::work(board::Time now) {
     // Where nobody is left, whatever the others agree on is agreed.
     if (!context_.roster.all_proposed(number_ + 1)) return board::kNever;
     mine_ = own_line();
-    lines_.resize(context_.place.machines());
+    lines_.resize(context_.topology.machines());
     gathering_ = context_.channel->gather(&mine_, sizeof mine_, lines_.data());
-    missing_ = RankSet(context_.place.ranks());
+    missing_ = RankSet(context_.topology.ranks());
     ask_at_ = now + kCurious;
   }
   if (gathering_->done()) {
@@ -60,12 +60,12 @@ board::Time WorldTask::work(board::Time now) {
 }
 
 void WorldTask::check_lines() const {
-  const std::vector<int>& machine_of = context_.place.machine_of;
-  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+  const std::vector<int>& machine_of = context_.topology.machine_of;
+  for (int machine = 0; machine < context_.topology.machines(); ++machine) {
     const Line& line = lines_[machine];
     const auto ranks = std::count(machine_of.begin(), machine_of.end(), machine);
     const auto theirs = [&](int rank) {
-      return rank >= 0 && rank < context_.place.ranks() && machine_of[rank] == machine;
+      return rank >= 0 && rank < context_.topology.ranks() && machine_of[rank] == machine;
     };
     const bool proposes = line.here > 0 && line.here <= ranks && theirs(line.rank) &&
                           (line.other == -1 || theirs(line.other));
@@ -90,11 +90,11 @@ void WorldTask::conclude() {
     dispute.words[words_known] = words;
     ++words_known;
   };
-  for (int machine = 0; machine < context_.place.machines(); ++machine) {
+  for (int machine = 0; machine < context_.topology.machines(); ++machine) {
     const Line& line = lines_[machine];
     here += line.here;
     if (line.here > 0 && orders_something(line.order)) {
-      order = CollectiveSpec::unpack(line.order, machine, context_.place);
+      order = CollectiveSpec::unpack(line.order, machine, context_.topology);
     }
     note(line.rank, line.words);
     note(line.other, line.other_words);
@@ -110,14 +110,14 @@ void WorldTask::conclude() {
 
 void WorldTask::ask_who_is_missing() {
   ask_at_ = board::kNever;
-  for (int machine = 0; machine < context_.place.machines(); ++machine) {
-    if (machine == context_.place.machine) continue;
+  for (int machine = 0; machine < context_.topology.machines(); ++machine) {
+    if (machine == context_.topology.machine) continue;
     context_.send(machine, pack({.kind = WorldMessage::Kind::ask, .number = number_ + 1}));
   }
 }
 
 void WorldTask::hear(int from, std::span<const std::byte> bytes) {
-  const WorldMessage message = unpack_world_message(bytes, from, context_.place);
+  const WorldMessage message = unpack_world_message(bytes, from, context_.topology);
   if (message.number != number_ + 1) return;
   if (message.kind == WorldMessage::Kind::missing) {
     if (gathering_ == nullptr) return;  // Nothing was asked.

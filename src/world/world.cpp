@@ -37,16 +37,16 @@ std::shared_ptr<board::Segment> new_segment(int ranks) {
 /// its board, and the boards by the agents of the machines. It takes the link over unless it
 /// throws.
 std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link>& link) {
-  const fabric::Place& place = link->place();
-  if (place.ranks() > board::kMaxWorldRanks) {
-    throw Error(ErrorCode::environment, "a world of " + std::to_string(place.ranks()) + " ranks",
+  const fabric::Topology& topology = link->topology();
+  if (topology.ranks() > board::kMaxWorldRanks) {
+    throw Error(ErrorCode::environment, "a world of " + std::to_string(topology.ranks()) + " ranks",
                 "Start at most " + std::to_string(board::kMaxWorldRanks));
   }
   std::vector<int> numbers;
   int seat = 0;
-  for (int rank = 0; rank < place.ranks(); ++rank) {
-    if (place.machine_of[rank] != place.machine) continue;
-    if (rank == place.rank) seat = static_cast<int>(numbers.size());
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    if (topology.machine_of[rank] != topology.machine) continue;
+    if (rank == topology.rank) seat = static_cast<int>(numbers.size());
     numbers.push_back(rank);
   }
   const int ranks = static_cast<int>(numbers.size());
@@ -58,7 +58,7 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link>& lin
   if (seat == 0) {
     segment = ranks == 1 ? board::Segment::create_private() : board::Segment::create();
     board::Roster::prepare(segment->map(0, detail::ControlMemory::bytes())->data(), numbers,
-                           place.ranks());
+                           topology.ranks());
     link->from_first(segment->address());
   } else {
     segment = board::Segment::open(link->from_first(""));

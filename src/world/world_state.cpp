@@ -58,7 +58,7 @@ void WorldState::connect(std::unique_ptr<fabric::Link>& link,
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), roster_, *platform_);
     if (auto fabric = link->fabric()) {
       agent_ = std::make_unique<AgentThread>(
-          std::move(fabric), link->place(), control_, std::move(agents_platform),
+          std::move(fabric), link->topology(), control_, std::move(agents_platform),
           std::make_unique<TaskQueue>(segment_, roster_.ranks()), timeout_);
     }
     link->set_before_end([this] { leave_before_end(); });
@@ -79,8 +79,8 @@ void WorldState::leave_before_end() {
 
 int WorldState::largest_machine() const {
   if (link_ == nullptr) return roster_.ranks();
-  std::vector<int> ranks(link_->place().machines());
-  for (const int machine : link_->place().machine_of) ++ranks[machine];
+  std::vector<int> ranks(link_->topology().machines());
+  for (const int machine : link_->topology().machine_of) ++ranks[machine];
   return *std::max_element(ranks.begin(), ranks.end());
 }
 

@@ -19,8 +19,8 @@ fabric::Link& company();
 /// The fabric of this machine; null on ranks that are not the first of theirs.
 fabric::Fabric* company_fabric();
 
-inline int machines() { return company().place().machines(); }
-inline int machine() { return company().place().machine; }
+inline int machines() { return company().topology().machines(); }
+inline int machine() { return company().topology().machine; }
 
 /// Asks until it is true. Failing that in time, the test fails.
 void wait_until(const std::function<bool()>& condition, const char* what);

@@ -139,9 +139,10 @@ int ears_at(in_addr_t address) {
 
 TEST(Doorbell, ListensAtTheLoopbackOnlyIfAllAreOnThisHost) {
   const auto own = fabric::addresses_of_host();
-  fabric::Place place{.machine_of = {0, 1}, .addresses = {"here", "here"}, .networks = {own, own}};
-  EXPECT_EQ(fabric::doorbell_addresses(place), kHere);
-  const Doorbell bell(2, 0, fabric::doorbell_addresses(place), [] {});
+  fabric::Topology topology{
+      .machine_of = {0, 1}, .addresses = {"here", "here"}, .networks = {own, own}};
+  EXPECT_EQ(fabric::doorbell_addresses(topology), kHere);
+  const Doorbell bell(2, 0, fabric::doorbell_addresses(topology), [] {});
   EXPECT_EQ(ears_at(kLoopback), 1);
   EXPECT_EQ(ears_at(htonl(INADDR_ANY)), 0);
 }
@@ -151,9 +152,9 @@ TEST(Doorbell, ListensWhereOtherHostsCanReachItAndNowhereElse) {
   if (own.empty()) GTEST_SKIP() << "this host has no address but the loopback";
   // A neighbour of the first address. (Nothing is sent to it.)
   const std::uint32_t neighbour = htonl(ntohl(own.front()) ^ 1);
-  fabric::Place place{
+  fabric::Topology topology{
       .machine_of = {0, 1}, .addresses = {"here", "there"}, .networks = {own, {neighbour}}};
-  const auto addresses = fabric::doorbell_addresses(place);
+  const auto addresses = fabric::doorbell_addresses(topology);
   ASSERT_EQ(addresses.size(), 1U);
   EXPECT_NE(std::ranges::find(own, addresses.front()), own.end());
   const Doorbell bell(2, 0, addresses, [] {});

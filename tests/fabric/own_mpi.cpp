@@ -58,12 +58,12 @@ void work(Link& link) {
     const auto reduction =
         channel->reduce(&sum, &sum, 1, syncopate::DataType::float32, Combine::sum);
     while (!reduction->done()) std::this_thread::yield();
-    if (sum != static_cast<float>(link.place().machines())) std::abort();
+    if (sum != static_cast<float>(link.topology().machines())) std::abort();
   });
   agent.join();
   int sum = 0, one = 1;
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  std::printf("%d ranks, %d machines\n", sum, link.place().machines());
+  std::printf("%d ranks, %d machines\n", sum, link.topology().machines());
 }
 
 void require(bool condition, const char* what) {
@@ -149,7 +149,7 @@ void run(const std::string& what) {
   } else if (what == "abort") {
     const auto link = link_of_launcher();
     const auto fabric = link->fabric();
-    if (link->place().rank == 0) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (link->topology().rank == 0) MPI_Abort(MPI_COMM_WORLD, 7);
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }

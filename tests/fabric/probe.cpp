@@ -100,9 +100,9 @@ int probe(const std::string& what) {
       *launcher, skewed ? "0.0.9 (protocol 4)" : syncopate::fabric::own_build());
   if (what == "fork") have_a_child();
   const auto fabric = link->fabric();
-  const syncopate::fabric::Place& place = link->place();
-  std::printf("rank %d of %d on %s, machine %d of %d\n", place.rank, place.ranks(),
-              place.addresses[place.machine].c_str(), place.machine, place.machines());
+  const syncopate::fabric::Topology& topology = link->topology();
+  std::printf("rank %d of %d on %s, machine %d of %d\n", topology.rank, topology.ranks(),
+              topology.addresses[topology.machine].c_str(), topology.machine, topology.machines());
   return EXIT_SUCCESS;
 }
 

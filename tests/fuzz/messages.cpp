@@ -21,18 +21,19 @@ using round::GroupFacts;
 using round::GroupMessage;
 using round::Message;
 
-fabric::Place place_of(Input& input) {
+fabric::Topology topology_of(Input& input) {
   static const std::vector<std::vector<int>> kWorlds{
       {0, 1}, {0, 0, 1}, {0, 1, 2, 0, 1, 2}, {0, 0, 1, 1, 2, 2, 3, 3}, {0, 1, 1, 1, 1, 1, 2}};
-  fabric::Place place{.machine_of = kWorlds[input.below(static_cast<int>(kWorlds.size()))]};
+  fabric::Topology topology{.machine_of = kWorlds[input.below(static_cast<int>(kWorlds.size()))]};
   int machines = 0;
-  for (const int machine : place.machine_of) machines = std::max(machines, machine + 1);
-  place.addresses.assign(machines, "host");
-  return place;
+  for (const int machine : topology.machine_of) machines = std::max(machines, machine + 1);
+  topology.addresses.assign(machines, "host");
+  return topology;
 }
 
-int ranks_of(const fabric::Place& place, int machine) {
-  return static_cast<int>(std::count(place.machine_of.begin(), place.machine_of.end(), machine));
+int ranks_of(const fabric::Topology& topology, int machine) {
+  return static_cast<int>(
+      std::count(topology.machine_of.begin(), topology.machine_of.end(), machine));
 }
 
 RankSet some_of(Input& input, int ranks) {
@@ -45,10 +46,10 @@ RankSet some_of(Input& input, int ranks) {
 }
 
 /// What the agreement sends goes to another machine, and would be taken there.
-void expect_sent_well(Agreement& agreement, const fabric::Place& place) {
+void expect_sent_well(Agreement& agreement, const fabric::Topology& topology) {
   for (const auto& [to, message] : agreement.take_messages()) {
-    if (to <= 0 || to >= place.machines()) broken("messages go to other machines");
-    const int ranks = ranks_of(place, 0);
+    if (to <= 0 || to >= topology.machines()) broken("messages go to other machines");
+    const int ranks = ranks_of(topology, 0);
     if (!sensible([&, &sent = message] {
           detail::unpack_message(detail::pack(sent, ranks), 0, ranks);
         })) {
@@ -58,10 +59,10 @@ void expect_sent_well(Agreement& agreement, const fabric::Place& place) {
 }
 
 void play_rounds(Input& input) {
-  const fabric::Place place = place_of(input);
-  const int own_ranks = ranks_of(place, 0);
+  const fabric::Topology topology = topology_of(input);
+  const int own_ranks = ranks_of(topology, 0);
   const std::vector<Trigger> triggers{all(), first(), majority(), count(2)};
-  Agreement agreement(triggers[input.below(4)], 1 + input.below(4), place.machine_of, 0);
+  Agreement agreement(triggers[input.below(4)], 1 + input.below(4), topology.machine_of, 0);
   std::uint64_t seen = 0;
   const auto own_facts = [&] {
     seen = std::min(agreement.next() - 1, seen + input.below(3));
@@ -72,8 +73,8 @@ void play_rounds(Input& input) {
                  .slowest = 0};
   };
   for (round::Time now = 0; !input.empty(); now += 100'000) {
-    const int from = 1 + input.below(place.machines() - 1);
-    const int ranks = ranks_of(place, from);
+    const int from = 1 + input.below(topology.machines() - 1);
+    const int ranks = ranks_of(topology, from);
     bool fine = true;
     switch (input.below(4)) {
       case 0:
@@ -99,10 +100,10 @@ void play_rounds(Input& input) {
       }
       case 3:
         if (agreement.started()) {
-          std::vector<Facts> facts(place.machines());
-          for (int machine = 0; machine < place.machines(); ++machine) {
-            facts[machine] = {.here = RankSet(ranks_of(place, machine)),
-                              .counting = some_of(input, ranks_of(place, machine)),
+          std::vector<Facts> facts(topology.machines());
+          for (int machine = 0; machine < topology.machines(); ++machine) {
+            facts[machine] = {.here = RankSet(ranks_of(topology, machine)),
+                              .counting = some_of(input, ranks_of(topology, machine)),
                               .seen = agreement.next() - 1};
           }
           fine = sensible([&] { agreement.complete(facts, now); });
@@ -110,25 +111,25 @@ void play_rounds(Input& input) {
         break;
     }
     if (!fine) return;  // The agent ends.
-    expect_sent_well(agreement, place);
+    expect_sent_well(agreement, topology);
     for (const int rank : agreement.missing().list()) {
-      if (rank >= place.ranks()) broken("ranks that are missing are there");
+      if (rank >= topology.ranks()) broken("ranks that are missing are there");
     }
   }
 }
 
 void play_groups(Input& input) {
-  const fabric::Place place = place_of(input);
+  const fabric::Topology topology = topology_of(input);
   const GroupOptions options{.group_size = 1 + input.below(3),
                              .synchronise_every = input.below(4),
                              .rotate = input.below(2) == 1,
                              .trigger = input.below(2) == 1 ? all() : first(),
                              .grace = input.below(2) == 1 ? grace(Duration(1000)) : no_grace(),
                              .window = 1 + input.below(3)};
-  GroupAgreement agreement(options, place.machine_of, 0);
-  std::vector<GroupFacts> own(ranks_of(place, 0), {.counts = true});
+  GroupAgreement agreement(options, topology.machine_of, 0);
+  std::vector<GroupFacts> own(ranks_of(topology, 0), {.counts = true});
   for (round::Time now = 0; !input.empty(); now += 100'000'000) {
-    const int from = 1 + input.below(place.machines() - 1);
+    const int from = 1 + input.below(topology.machines() - 1);
     bool fine = true;
     switch (input.below(5)) {
       case 0: {
@@ -172,7 +173,7 @@ void play_groups(Input& input) {
         break;
       case 4:
         if (agreement.together_due()) {
-          std::vector<GroupAgreement::Line> lines(place.machines(), agreement.line());
+          std::vector<GroupAgreement::Line> lines(topology.machines(), agreement.line());
           lines[from] = {.step = input.near(lines[0].step),
                          .seen = input.near(lines[0].seen),
                          .rounds = input.near(0)};
@@ -184,7 +185,7 @@ void play_groups(Input& input) {
     }
     if (!fine) return;
     for (const auto& [to, message] : agreement.take_messages()) {
-      if (to <= 0 || to >= place.machines()) broken("messages go to other machines");
+      if (to <= 0 || to >= topology.machines()) broken("messages go to other machines");
       if (!sensible(
               [&, &sent = message] { detail::unpack_group_message(detail::pack(sent), 0); })) {
         broken("what is packed can be unpacked");
@@ -195,8 +196,8 @@ void play_groups(Input& input) {
 
 /// What is unpacked packs to the same bytes.
 void read_others(Input& input) {
-  const fabric::Place place = place_of(input);
-  const int from = input.below(place.machines());
+  const fabric::Topology topology = topology_of(input);
+  const int from = input.below(topology.machines());
   const int kind = input.below(3);
   const auto bytes = input.take_bytes(1000);
   const auto same = [&](const auto& packed) {
@@ -205,14 +206,14 @@ void read_others(Input& input) {
     }
   };
   sensible([&] {
-    if (kind == 0) same(pack(detail::unpack_agent_message(bytes, from, place)));
-    if (kind == 1) same(pack(detail::unpack_world_message(bytes, from, place)));
+    if (kind == 0) same(pack(detail::unpack_agent_message(bytes, from, topology)));
+    if (kind == 1) same(pack(detail::unpack_world_message(bytes, from, topology)));
     if (kind != 2) return;
     board::Attachment attachment{};
     std::copy_n(bytes.begin(), std::min(bytes.size(), attachment.size()), attachment.begin());
-    const auto order = detail::CollectiveSpec::unpack(attachment, from, place);
+    const auto order = detail::CollectiveSpec::unpack(attachment, from, topology);
     const auto packed = order.pack();
-    if (detail::CollectiveSpec::unpack(packed, from, place).pack() != packed) {
+    if (detail::CollectiveSpec::unpack(packed, from, topology).pack() != packed) {
       broken("an order is read as it was written");
     }
   });

@@ -101,9 +101,9 @@ class OddChannel final : public fabric::Channel {
 class Machine {
  public:
   explicit Machine(Input& input) : input_(input) {
-    place_.machine_of = {0, 0, kOther, kOther};
-    place_.addresses = {"here", "there"};
-    board::Roster::prepare(control_.roster(), std::vector<int>{0, 1}, place_.ranks());
+    topology_.machine_of = {0, 0, kOther, kOther};
+    topology_.addresses = {"here", "there"};
+    board::Roster::prepare(control_.roster(), std::vector<int>{0, 1}, topology_.ranks());
     for (int rank = 0; rank < kOwnRanks; ++rank) {
       rosters_.push_back(std::make_unique<board::Roster>(control_.roster(), rank, platform_));
       rosters_.back()->join({.pid = 1, .started = 1});
@@ -120,7 +120,7 @@ class Machine {
                     broken("messages are short");
                 },
             .rouse = [](int) {},
-            .place = place_,
+            .topology = topology_,
             .roster = *rosters_[0],
             .mailbox = *mailbox_,
             .platform = platform_,
@@ -158,7 +158,7 @@ class Machine {
           break;
       }
       for (const int rank : task.awaited().list()) {
-        if (rank >= place_.ranks()) broken("ranks that are waited for are there");
+        if (rank >= topology_.ranks()) broken("ranks that are waited for are there");
       }
     }
   }
@@ -167,7 +167,7 @@ class Machine {
   Input& input_;
   SteadyPlatform platform_;
   const detail::CommonClock clock_{0};
-  fabric::Place place_;
+  fabric::Topology topology_;
   std::shared_ptr<board::Segment> segment_ = board::Segment::create_private();
   ControlMemory control_{*segment_};
   std::vector<std::unique_ptr<board::Roster>> rosters_;

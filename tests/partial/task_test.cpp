@@ -30,10 +30,10 @@ class Machine {
  public:
   using Send = std::function<void(int to, std::span<const std::byte> message)>;
 
-  Machine(fabric::Fabric& fabric, const fabric::Place& place, const PartialOptions& options,
+  Machine(fabric::Fabric& fabric, const fabric::Topology& topology, const PartialOptions& options,
           RoundNumber last, Send send)
-      : place_(place) {
-    board::Roster::prepare(control_.roster(), std::vector<int>{place.rank}, place.ranks());
+      : topology_(topology) {
+    board::Roster::prepare(control_.roster(), std::vector<int>{topology.rank}, topology.ranks());
     roster_ = std::make_unique<board::Roster>(control_.roster(), 0, *platform_);
     roster_->join(board::this_process());
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *roster_, *platform_);
@@ -48,7 +48,7 @@ class Machine {
     task_ = std::make_unique<detail::PartialTask>(detail::TaskContext{.channel = std::move(channel),
                                                                       .send = std::move(send),
                                                                       .rouse = [](int) {},
-                                                                      .place = place_,
+                                                                      .topology = topology_,
                                                                       .roster = *roster_,
                                                                       .mailbox = *mailbox_,
                                                                       .platform = *platform_,
@@ -77,7 +77,7 @@ class Machine {
   void hear(int from, std::span<const std::byte> message) { task_->hear(from, message); }
 
  private:
-  fabric::Place place_;
+  fabric::Topology topology_;
   std::unique_ptr<board::Platform> platform_ = board::make_thread_platform();
   std::shared_ptr<board::Segment> segment_ = board::Segment::create_private();
   ControlMemory control_{*segment_};
@@ -95,18 +95,18 @@ class PartialTask : public ::testing::Test {
   void begin_after(RoundNumber last, const PartialOptions& options) {
     machines_.clear();
     fabrics_ = memory_fabrics(kMachines);
-    fabric::Place place;
+    fabric::Topology topology;
     for (int machine = 0; machine < kMachines; ++machine) {
-      place.machine_of.push_back(machine);
-      place.addresses.emplace_back("host");
+      topology.machine_of.push_back(machine);
+      topology.addresses.emplace_back("host");
     }
     for (int machine = 0; machine < kMachines; ++machine) {
-      place.rank = place.machine = machine;
+      topology.rank = topology.machine = machine;
       const auto send = [this, machine](int to, std::span<const std::byte> message) {
         post_.push_back({machine, to, {message.begin(), message.end()}});
       };
       machines_.push_back(
-          std::make_unique<Machine>(*fabrics_[machine], place, options, last, send));
+          std::make_unique<Machine>(*fabrics_[machine], topology, options, last, send));
     }
   }
 

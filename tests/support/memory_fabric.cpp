@@ -190,15 +190,15 @@ class MemoryFabric final : public fabric::Fabric {
 
 class MemoryLink final : public fabric::Link {
  public:
-  MemoryLink(fabric::Place place, std::unique_ptr<fabric::Fabric> fabric)
-      : place_(std::move(place)), fabric_(std::move(fabric)) {}
+  MemoryLink(fabric::Topology topology, std::unique_ptr<fabric::Fabric> fabric)
+      : topology_(std::move(topology)), fabric_(std::move(fabric)) {}
 
-  const fabric::Place& place() const override { return place_; }
+  const fabric::Topology& topology() const override { return topology_; }
   std::string from_first(const std::string& text) override { return text; }
   std::unique_ptr<fabric::Fabric> fabric() override { return std::move(fabric_); }
 
  private:
-  fabric::Place place_;
+  fabric::Topology topology_;
   std::unique_ptr<fabric::Fabric> fabric_;
 };
 
@@ -217,17 +217,17 @@ std::vector<World> machines_of_threads(
     const std::vector<int>& sizes, bool dealt, std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
     const std::function<std::unique_ptr<board::Platform>()>& make_platform) {
   const int machines = static_cast<int>(sizes.size());
-  fabric::Place place;
+  fabric::Topology topology;
   std::vector<int> left = sizes;
   for (int machine = 0; machine < machines; ++machine) {
-    place.addresses.push_back("host" + std::to_string(machine));
+    topology.addresses.push_back("host" + std::to_string(machine));
   }
   int ranks = 0;
   for (const int size : sizes) ranks += size;
-  for (int machine = 0; static_cast<int>(place.machine_of.size()) < ranks;) {
+  for (int machine = 0; static_cast<int>(topology.machine_of.size()) < ranks;) {
     if (left[machine] > 0) {
       --left[machine];
-      place.machine_of.push_back(machine);
+      topology.machine_of.push_back(machine);
       if (!dealt && left[machine] > 0) continue;
     }
     machine = (machine + 1) % machines;
@@ -236,7 +236,7 @@ std::vector<World> machines_of_threads(
   for (int machine = 0; machine < machines; ++machine) {
     std::vector<int> numbers;
     for (int rank = 0; rank < ranks; ++rank) {
-      if (place.machine_of[rank] == machine) numbers.push_back(rank);
+      if (topology.machine_of[rank] == machine) numbers.push_back(rank);
     }
     segments.push_back(board::Segment::create_private());
     board::Roster::prepare(segments.back()->map(0, detail::ControlMemory::bytes())->data(), numbers,
@@ -245,13 +245,13 @@ std::vector<World> machines_of_threads(
   std::vector<World> worlds;
   std::vector<int> seated(machines);
   for (int rank = 0; rank < ranks; ++rank) {
-    const int machine = place.machine_of[rank];
+    const int machine = topology.machine_of[rank];
     auto state =
         std::make_shared<detail::WorldState>(segments[machine], seated[machine]++, make_platform());
-    place.rank = rank;
-    place.machine = machine;
+    topology.rank = rank;
+    topology.machine = machine;
     std::unique_ptr<fabric::Link> link =
-        std::make_unique<MemoryLink>(place, std::move(fabrics[machine]));
+        std::make_unique<MemoryLink>(topology, std::move(fabrics[machine]));
     state->connect(link, make_platform());
     worlds.emplace_back(std::move(state));
   }

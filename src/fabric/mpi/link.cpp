@@ -35,7 +35,7 @@ class MpiLink : public Link, private User {
         world_(world_where_all_are(timeout, build)),
         machines_(find_machines(world_)) {}
 
-  const Place& place() const override { return machines_.place; }
+  const Topology& topology() const override { return machines_.topology; }
 
   std::string from_first(const std::string& text) override {
     auto length = std::make_unique<unsigned long long>(text.size());

@@ -114,19 +114,19 @@ Machines find_machines(const Communicator& world) {
   std::sort(firsts.begin(), firsts.end());
   firsts.erase(std::unique(firsts.begin(), firsts.end()), firsts.end());
 
-  Place place;
-  place.rank = world.rank();
+  Topology topology;
+  topology.rank = world.rank();
   for (const int theirs : first_of) {
     const auto found = std::lower_bound(firsts.begin(), firsts.end(), theirs);
-    place.machine_of.push_back(static_cast<int>(found - firsts.begin()));
+    topology.machine_of.push_back(static_cast<int>(found - firsts.begin()));
   }
-  place.machine = place.machine_of[place.rank];
+  topology.machine = topology.machine_of[topology.rank];
   for (const int rank : firsts) {
-    place.addresses.push_back(address_of[rank]);
-    place.networks.push_back(networks_in(networks_of[rank]));
+    topology.addresses.push_back(address_of[rank]);
+    topology.networks.push_back(networks_in(networks_of[rank]));
   }
-  const bool is_first = first == place.rank;
-  return {std::move(place), std::move(machine), world.split(is_first ? 0 : MPI_UNDEFINED)};
+  const bool is_first = first == topology.rank;
+  return {std::move(topology), std::move(machine), world.split(is_first ? 0 : MPI_UNDEFINED)};
 }
 
 }  // namespace syncopate::fabric::mpi

@@ -8,7 +8,7 @@
 namespace syncopate::fabric::mpi {
 
 struct Machines {
-  Place place;
+  Topology topology;
   Communicator machine;  ///< The ranks of this machine; its first has rank 0.
   Communicator agents;   ///< The first rank of every machine, in their order; null on others.
 };

@@ -23,31 +23,31 @@ std::vector<int> split() {
   return sizes;
 }
 
-TEST(Place, IsWhatTheLauncherAndTheSplitSay) {
-  const fabric::Place& place = company().place();
+TEST(Topology, IsWhatTheLauncherAndTheSplitSay) {
+  const fabric::Topology& topology = company().topology();
   const auto launcher = fabric::launcher_from_environment();
   ASSERT_TRUE(launcher);
-  EXPECT_EQ(place.rank, launcher->rank);
-  EXPECT_EQ(place.ranks(), launcher->ranks);
-  EXPECT_EQ(place.machine, place.machine_of[place.rank]);
+  EXPECT_EQ(topology.rank, launcher->rank);
+  EXPECT_EQ(topology.ranks(), launcher->ranks);
+  EXPECT_EQ(topology.machine, topology.machine_of[topology.rank]);
 
   std::vector<int> expected;
   std::vector<int> sizes = split();
-  if (sizes.empty()) sizes = {place.ranks()};  // The tests run on one host.
-  for (int machine = 0; static_cast<int>(expected.size()) < place.ranks(); ++machine) {
+  if (sizes.empty()) sizes = {topology.ranks()};  // The tests run on one host.
+  for (int machine = 0; static_cast<int>(expected.size()) < topology.ranks(); ++machine) {
     expected.insert(expected.end(), sizes[machine % sizes.size()], machine);
   }
-  expected.resize(place.ranks());
-  EXPECT_EQ(place.machine_of, expected);
-  EXPECT_EQ(place.machines(), expected.back() + 1);
+  expected.resize(topology.ranks());
+  EXPECT_EQ(topology.machine_of, expected);
+  EXPECT_EQ(topology.machines(), expected.back() + 1);
 }
 
-TEST(Place, GivesEachMachineAnAddressOfItsOwn) {
-  const fabric::Place& place = company().place();
-  const std::set<std::string> different(place.addresses.begin(), place.addresses.end());
-  EXPECT_EQ(static_cast<int>(different.size()), place.machines());
-  for (int machine = 0; machine < place.machines(); ++machine) {
-    const std::string& address = place.addresses[machine];
+TEST(Topology, GivesEachMachineAnAddressOfItsOwn) {
+  const fabric::Topology& topology = company().topology();
+  const std::set<std::string> different(topology.addresses.begin(), topology.addresses.end());
+  EXPECT_EQ(static_cast<int>(different.size()), topology.machines());
+  for (int machine = 0; machine < topology.machines(); ++machine) {
+    const std::string& address = topology.addresses[machine];
     EXPECT_FALSE(address.empty());
     const std::size_t mark = address.find('#');
     if (split().empty()) {
@@ -59,17 +59,19 @@ TEST(Place, GivesEachMachineAnAddressOfItsOwn) {
   }
 }
 
-TEST(Place, OnlyTheFirstRankOfAMachineHasAFabric) {
-  const fabric::Place& place = company().place();
-  const auto first = std::find(place.machine_of.begin(), place.machine_of.end(), place.machine);
-  EXPECT_EQ(company_fabric() != nullptr, first - place.machine_of.begin() == place.rank);
+TEST(Topology, OnlyTheFirstRankOfAMachineHasAFabric) {
+  const fabric::Topology& topology = company().topology();
+  const auto first =
+      std::find(topology.machine_of.begin(), topology.machine_of.end(), topology.machine);
+  EXPECT_EQ(company_fabric() != nullptr, first - topology.machine_of.begin() == topology.rank);
 }
 
 TEST(FromFirst, GivesEveryRankTheTextOfTheFirst) {
-  const fabric::Place& place = company().place();
-  const auto first = std::find(place.machine_of.begin(), place.machine_of.end(), place.machine);
-  const auto rank = std::to_string(first - place.machine_of.begin());
-  const std::string own = "rank " + std::to_string(place.rank) + std::string(place.rank, '!');
+  const fabric::Topology& topology = company().topology();
+  const auto first =
+      std::find(topology.machine_of.begin(), topology.machine_of.end(), topology.machine);
+  const auto rank = std::to_string(first - topology.machine_of.begin());
+  const std::string own = "rank " + std::to_string(topology.rank) + std::string(topology.rank, '!');
   const std::string text = company().from_first(own);
   EXPECT_EQ(text.substr(0, text.find('!')), "rank " + rank);
 }
@@ -86,7 +88,7 @@ TEST(Link, MayBeMadeAgain) {
   ASSERT_TRUE(launcher);
   for (int time = 0; time < 3; ++time) {
     const auto link = fabric::connect(*launcher);
-    EXPECT_EQ(link->place().machine_of, company().place().machine_of);
+    EXPECT_EQ(link->topology().machine_of, company().topology().machine_of);
     const auto fabric = link->fabric();
     if (fabric == nullptr) continue;
     const auto channel = open(*fabric);
