@@ -1,7 +1,7 @@
-// Relocations: where vectors of a board lie that may have changed places, as a result may come to
-// be where a deposit was: the two then exchange their memory instead of their values. Offsets into
-// the memory of the board; board's memory; 0 for a vector that is in its own place. Whoever
-// exchanges two has them both to itself; others learn of it with what lets them use either again.
+// Where vectors of a board lie that may change places, as a result may come to be where a deposit
+// was: the two then exchange their memory instead of their values. Offsets into the board's memory;
+// 0 for a vector that has not moved. A rank that exchanges two has them both to itself; others
+// learn of it with what lets them use either again.
 #pragma once
 
 #include <cstddef>

@@ -12,15 +12,17 @@ namespace syncopate::fabric::mpi {
 namespace {
 
 /// Requests of MPI that are complete together. What is not done when this goes is neither freed nor
-/// cancelled, as MPI allows neither for a collective; its line is then not used again.
+/// cancelled, as MPI allows neither for a collective; its communicator is then not used again.
 class Requests : public Operation {
  public:
-  explicit Requests(std::shared_ptr<Line> line) : line_(std::move(line)) { ++line_->under_way; }
+  explicit Requests(std::shared_ptr<PooledCommunicator> pooled) : pooled_(std::move(pooled)) {
+    ++pooled_->under_way;
+  }
   ~Requests() override {
     if (done_ || requests_.empty()) {
       finish();
     } else {
-      line_->communicator.abandon();
+      pooled_->communicator.abandon();
     }
   }
   Requests(const Requests&) = delete;
@@ -28,7 +30,7 @@ class Requests : public Operation {
 
   /// A place for one more.
   MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
-  MPI_Comm communicator() const { return line_->communicator.handle(); }
+  MPI_Comm communicator() const { return pooled_->communicator.handle(); }
 
   bool done() override {
     if (done_) return true;
@@ -42,11 +44,11 @@ class Requests : public Operation {
 
  private:
   void finish() {
-    if (!done_) --line_->under_way;
+    if (!done_) --pooled_->under_way;
     done_ = true;
   }
 
-  std::shared_ptr<Line> line_;
+  std::shared_ptr<PooledCommunicator> pooled_;
   std::vector<MPI_Request> requests_;
   bool done_ = false;
 };
@@ -85,15 +87,15 @@ std::size_t longest_piece() {
   return bytes;
 }
 
-MpiChannel::MpiChannel(std::shared_ptr<Line> line, std::size_t longest_piece)
-    : line_(std::move(line)), longest_piece_(longest_piece) {
-  line_->has_channel = true;
+MpiChannel::MpiChannel(std::shared_ptr<PooledCommunicator> pooled, std::size_t longest_piece)
+    : pooled_(std::move(pooled)), longest_piece_(longest_piece) {
+  pooled_->has_channel = true;
 }
 
-MpiChannel::~MpiChannel() { line_->has_channel = false; }
+MpiChannel::~MpiChannel() { pooled_->has_channel = false; }
 
 std::unique_ptr<Operation> MpiChannel::gather(const void* mine, std::size_t bytes, void* all) {
-  auto operation = std::make_unique<Requests>(line_);
+  auto operation = std::make_unique<Requests>(pooled_);
   if (bytes <= longest_piece_) {
     const int count = static_cast<int>(bytes);
     check(MPI_Iallgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, operation->communicator(),
@@ -117,7 +119,7 @@ std::unique_ptr<Operation> MpiChannel::gather(const void* mine, std::size_t byte
 std::unique_ptr<Operation> MpiChannel::reduce(const void* mine, void* result, std::size_t elements,
                                               DataType type, Combine combine) {
   const Reduction reduction = reduction_of(type, combine);
-  auto operation = std::make_unique<Requests>(line_);
+  auto operation = std::make_unique<Requests>(pooled_);
   const std::size_t longest = longest_piece_ / reduction.element_bytes;
   for (std::size_t begin = 0; begin < elements; begin += longest) {
     const std::size_t offset = begin * reduction.element_bytes;
@@ -132,8 +134,8 @@ std::unique_ptr<Operation> MpiChannel::reduce(const void* mine, void* result, st
 
 std::unique_ptr<Operation> MpiChannel::send(int machine, int tag, const void* values,
                                             std::size_t bytes) {
-  auto operation = std::make_unique<Requests>(line_);
-  ++line_->unmatched;
+  auto operation = std::make_unique<Requests>(pooled_);
+  ++pooled_->unmatched;
   std::size_t begin = 0;
   do {  // Nothing is sent as an empty message, for which the other waits.
     const std::size_t piece = std::min(longest_piece_, bytes - begin);
@@ -147,8 +149,8 @@ std::unique_ptr<Operation> MpiChannel::send(int machine, int tag, const void* va
 
 std::unique_ptr<Operation> MpiChannel::receive(int machine, int tag, void* values,
                                                std::size_t bytes) {
-  auto operation = std::make_unique<Requests>(line_);
-  --line_->unmatched;
+  auto operation = std::make_unique<Requests>(pooled_);
+  --pooled_->unmatched;
   std::size_t begin = 0;
   do {
     const std::size_t piece = std::min(longest_piece_, bytes - begin);

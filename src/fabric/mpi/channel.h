@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fabric/fabric.h"
-#include "fabric/mpi/line.h"
+#include "fabric/mpi/pooled_communicator.h"
 
 namespace syncopate::fabric::mpi {
 
@@ -18,8 +18,9 @@ inline constexpr const char* kPieceVariable = "SYNCOPATE_PIECE";
 
 class MpiChannel : public Channel {
  public:
-  /// The line is the fabric's, too: its communicator is freed when all are gone that use it.
-  MpiChannel(std::shared_ptr<Line> line, std::size_t longest_piece);
+  /// The communicator is the fabric's, too: its communicator is freed when all are gone that use
+  /// it.
+  MpiChannel(std::shared_ptr<PooledCommunicator> pooled, std::size_t longest_piece);
   ~MpiChannel() override;
   MpiChannel(const MpiChannel&) = delete;
   MpiChannel& operator=(const MpiChannel&) = delete;
@@ -33,7 +34,7 @@ class MpiChannel : public Channel {
                                      std::size_t bytes) override;
 
  private:
-  std::shared_ptr<Line> line_;
+  std::shared_ptr<PooledCommunicator> pooled_;
   std::size_t longest_piece_;
 };
 

@@ -5,28 +5,28 @@
 namespace syncopate::fabric::mpi {
 namespace {
 
-class Opening : public Operation {
+class ChannelOpening : public Operation {
  public:
-  Opening(std::shared_ptr<Openings> openings, std::unique_ptr<Channel>& into)
-      : openings_(std::move(openings)), order_(openings_->add(into)) {}
-  ~Opening() override { order_->into = nullptr; }
-  Opening(const Opening&) = delete;
-  Opening& operator=(const Opening&) = delete;
+  ChannelOpening(std::shared_ptr<ChannelFactory> channels, std::unique_ptr<Channel>& into)
+      : channels_(std::move(channels)), request_(channels_->add(into)) {}
+  ~ChannelOpening() override { request_->into = nullptr; }
+  ChannelOpening(const ChannelOpening&) = delete;
+  ChannelOpening& operator=(const ChannelOpening&) = delete;
 
   bool done() override {
-    if (!order_->done) openings_->advance();
-    return order_->done;
+    if (!request_->done) channels_->advance();
+    return request_->done;
   }
 
  private:
-  std::shared_ptr<Openings> openings_;
-  std::shared_ptr<Openings::Order> order_;
+  std::shared_ptr<ChannelFactory> channels_;
+  std::shared_ptr<ChannelFactory::Request> request_;
 };
 
 }  // namespace
 
 MpiFabric::MpiFabric(Communicator& agents, std::chrono::nanoseconds timeout)
-    : openings_(std::make_shared<Openings>(agents, timeout)), messages_(agents, timeout) {}
+    : channels_(std::make_shared<ChannelFactory>(agents, timeout)), messages_(agents, timeout) {}
 
 void MpiFabric::send(int machine, std::span<const std::byte> message) {
   messages_.send(machine, message);
@@ -35,7 +35,7 @@ void MpiFabric::send(int machine, std::span<const std::byte> message) {
 int MpiFabric::receive(std::vector<std::byte>& message) { return messages_.receive(message); }
 
 std::unique_ptr<Operation> MpiFabric::open(std::unique_ptr<Channel>& into) {
-  return std::make_unique<Opening>(openings_, into);
+  return std::make_unique<ChannelOpening>(channels_, into);
 }
 
 }  // namespace syncopate::fabric::mpi

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "fabric/fabric.h"
+#include "fabric/mpi/channel_factory.h"
 #include "fabric/mpi/communicator.h"
 #include "fabric/mpi/messages.h"
-#include "fabric/mpi/openings.h"
 #include "fabric/mpi/yields.h"
 
 namespace syncopate::fabric::mpi {
@@ -23,7 +23,7 @@ class MpiFabric : public Fabric {
 
  private:
   NoYields no_yields_;
-  std::shared_ptr<Openings> openings_;
+  std::shared_ptr<ChannelFactory> channels_;
   Messages messages_;  ///< Goes first, and waits for the other machines.
 };
 

@@ -18,23 +18,23 @@
 
 #include "fabric/fabric.h"
 #include "fabric/mpi/communicator.h"
-#include "fabric/mpi/line.h"
+#include "fabric/mpi/pooled_communicator.h"
 
 namespace syncopate::fabric::mpi {
 
-class Openings {
+class ChannelFactory {
  public:
-  struct Order {
+  struct Request {
     std::unique_ptr<Channel>* into = nullptr;  ///< Null if nobody waits for it any more.
     bool done = false;
   };
 
-  Openings(Communicator& agents, std::chrono::nanoseconds timeout);
-  ~Openings();
-  Openings(const Openings&) = delete;
-  Openings& operator=(const Openings&) = delete;
+  ChannelFactory(Communicator& agents, std::chrono::nanoseconds timeout);
+  ~ChannelFactory();
+  ChannelFactory(const ChannelFactory&) = delete;
+  ChannelFactory& operator=(const ChannelFactory&) = delete;
 
-  std::shared_ptr<Order> add(std::unique_ptr<Channel>& into);
+  std::shared_ptr<Request> add(std::unique_ptr<Channel>& into);
   void advance();
 
  private:
@@ -53,8 +53,8 @@ class Openings {
 
   void begin_to_agree();
   void begin_to_duplicate();
-  void deliver(const std::shared_ptr<Line>& line);
-  std::shared_ptr<Line> agreed() const;
+  void deliver(const std::shared_ptr<PooledCommunicator>& pooled);
+  std::shared_ptr<PooledCommunicator> agreed() const;
 
   Communicator agents_;
   std::int64_t machines_;
@@ -62,8 +62,8 @@ class Openings {
   Phase phase_ = Phase::resting;
   MPI_Request request_ = MPI_REQUEST_NULL;  ///< Of the phase.
   std::unique_ptr<Memory> memory_;
-  std::deque<std::shared_ptr<Order>> waiting_;
-  std::vector<std::shared_ptr<Line>> lines_;  ///< The same on every machine.
+  std::deque<std::shared_ptr<Request>> waiting_;
+  std::vector<std::shared_ptr<PooledCommunicator>> pool_;  ///< The same on every machine.
 };
 
 }  // namespace syncopate::fabric::mpi

@@ -1,5 +1,5 @@
 // What a channel stands on: a communicator, and what is known of its use. It may serve one channel
-// after another (openings.h).
+// after another (channel_factory.h).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace syncopate::fabric::mpi {
 
-struct Line {
-  explicit Line(Communicator own) : communicator(std::move(own)) {}
+struct PooledCommunicator {
+  explicit PooledCommunicator(Communicator own) : communicator(std::move(own)) {}
 
   Communicator communicator;
   bool has_channel = false;
