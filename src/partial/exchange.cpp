@@ -11,7 +11,7 @@ namespace syncopate::detail {
 
 using namespace std::chrono_literals;
 using partial::Deposits;
-using partial::Standing;
+using partial::Participation;
 
 PartialExchange::PartialExchange(board::Roster& roster, board::Platform& platform,
                                  const Duration& timeout, std::byte* memory,
@@ -39,7 +39,7 @@ PartialExchange::AnyRunner PartialExchange::choose_runner(board::Roster& roster,
 
 PartialExchange::~PartialExchange() {
   if (closed_ || finished() || !roster_.may_speak()) return;
-  board_.participants.set_standing(Standing::left, board_.deposits.untold());
+  board_.participants.set_participation(Participation::left, board_.deposits.untold());
   with_runner([](auto& runner) { runner.notify(); });
 }
 
@@ -293,7 +293,7 @@ void PartialExchange::stop() {
   let_go(delivered_);
   if (stopped_) return;
   stopped_ = true;
-  board_.participants.set_standing(Standing::finishing, board_.deposits.untold());
+  board_.participants.set_participation(Participation::finishing, board_.deposits.untold());
   with_runner([](auto& runner) { runner.notify(); });
 }
 
@@ -301,7 +301,7 @@ void PartialExchange::leave() {
   begin_call();
   let_go(delivered_);
   closed_ = true;
-  board_.participants.set_standing(Standing::left, board_.deposits.untold());
+  board_.participants.set_participation(Participation::left, board_.deposits.untold());
   with_runner([](auto& runner) { runner.notify(); });
 }
 

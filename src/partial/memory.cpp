@@ -57,14 +57,14 @@ double Note::factor(DataType type) const {
 /// Offsets of the parts.
 struct Memory::Plan {
   board::Layout layout;
-  std::size_t news, control, words, standings, ranks, relocations;
+  std::size_t news, control, words, participations, ranks, relocations;
   std::size_t slots, slot_bytes, values_offset;
 
   explicit Plan(const Shape& shape)
       : news(layout.add(sizeof(News))),
         control(layout.add(sizeof(Control) + shape.ring() * sizeof(Shared<std::uint64_t>))),
         words(layout.add((shape.ranks + 1) * sizeof(Shared<std::uint64_t>))),
-        standings(layout.add(shape.ranks)),
+        participations(layout.add(shape.ranks)),
         ranks(layout.add(shape.ranks * sizeof(RankState))),
         relocations(layout.add(shape.across() ? (shape.ranks * kSlots + shape.buffers()) *
                                                     sizeof(Shared<std::uint64_t>)
@@ -91,7 +91,7 @@ Memory::Memory(std::byte* memory, const Shape& shape, const Plan& plan)
       control(reinterpret_cast<Control*>(memory + plan.control)),
       words(reinterpret_cast<Shared<std::uint64_t>*>(memory + plan.words)),
       arrivals(words + shape.ranks),
-      standings(reinterpret_cast<Shared<std::uint8_t>*>(memory + plan.standings)),
+      participations(reinterpret_cast<Shared<std::uint8_t>*>(memory + plan.participations)),
       ranks(reinterpret_cast<RankState*>(memory + plan.ranks)),
       ring(reinterpret_cast<Shared<std::uint64_t>*>(memory + plan.control + sizeof(Control))),
       memory_(memory),

@@ -92,11 +92,11 @@ class Memory {
 
   News* news;
   Control* control;
-  Shared<std::uint64_t>* words;     ///< A DecideWord per rank.
-  Shared<std::uint64_t>* arrivals;  ///< Arrivals over all rounds; beside the words.
-  Shared<std::uint8_t>* standings;  ///< Packed: read often, written twice.
-  RankState* ranks;                 ///< One per rank.
-  Shared<std::uint64_t>* ring;      ///< AttemptWord of each published round.
+  Shared<std::uint64_t>* words;          ///< A DecideWord per rank.
+  Shared<std::uint64_t>* arrivals;       ///< Arrivals over all rounds; beside the words.
+  Shared<std::uint8_t>* participations;  ///< Packed: read often, written twice.
+  RankState* ranks;                      ///< One per rank.
+  Shared<std::uint64_t>* ring;           ///< AttemptWord of each published round.
 
   Note& note(int rank, int slot) const { return *reinterpret_cast<Note*>(head(rank, slot)); }
   /// The note and, if they share its cache line, the values.

@@ -2,9 +2,9 @@
 
 namespace syncopate::partial {
 
-void Participants::set_standing(Standing standing, std::uint32_t drops) {
+void Participants::set_participation(Participation participation, std::uint32_t drops) {
   memory_.ranks[me()].dropped.store_relaxed(drops);
-  memory_.standings[me()].store(static_cast<std::uint8_t>(standing));
+  memory_.participations[me()].store(static_cast<std::uint8_t>(participation));
   memory_.news->event.signal(platform_);
 }
 

@@ -3,7 +3,7 @@
 //
 // 1. A rank writes only its own state; the others read it. (A launcher or a waiting rank notes
 // deaths in the roster.)
-// 2. A standing only moves on: active, finishing, left.
+// 2. A participation only moves on: active, finishing, left.
 // 3. A rank says that it waits before it looks for a reason to, so that whoever comes later sees
 // it.
 #pragma once
@@ -14,7 +14,7 @@
 namespace syncopate::partial {
 
 /// How a rank takes part in the rounds of one collective.
-enum class Standing : std::uint8_t {
+enum class Participation : std::uint8_t {
   active,     // makes deposits; triggers count on it
   finishing,  // has no more data, but follows the rounds to the end
   left,       // went: no round waits for it
@@ -35,18 +35,18 @@ class Participants {
   int count() const { return shape_.ranks; }
   int me() const { return roster_.rank(); }
 
-  Standing standing(int rank) const {
-    return static_cast<Standing>(memory_.standings[rank].load());
+  Participation participation(int rank) const {
+    return static_cast<Participation>(memory_.participations[rank].load());
   }
   /// `drops`: of deposits that this rank has not reported yet.
-  void set_standing(Standing standing, std::uint32_t drops);
+  void set_participation(Participation participation, std::uint32_t drops);
   /// Whether rounds may be waited for on this rank's account.
   bool counts(int rank) const {
-    return standing(rank) == Standing::active && roster_.expected(rank);
+    return participation(rank) == Participation::active && roster_.expected(rank);
   }
   /// Whether it has not gone for good: it may hold rounds up, and read results.
   bool follows(int rank) const {
-    return standing(rank) != Standing::left && roster_.expected(rank);
+    return participation(rank) != Participation::left && roster_.expected(rank);
   }
 
   /// What a round has taken that this rank has settled is no longer there.

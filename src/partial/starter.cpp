@@ -59,7 +59,7 @@ bool Starter::window_allows(RoundNumber round) {
 Starter::Outlook Starter::look(RoundNumber round, Time now) {
   const round::Attendance here = attendance(round);
   const Participants& participants = board_.participants;
-  const bool follows = participants.standing(participants.me()) == Standing::finishing;
+  const bool follows = participants.participation(participants.me()) == Participation::finishing;
   // A rank that only follows leaves it to the others to start rounds, until it is the last.
   if (follows ? here.counting > 0 : !round::holds(trigger_, here)) return {};
   if (!window_allows(round)) return {};

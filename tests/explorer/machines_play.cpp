@@ -93,12 +93,13 @@ void MachinesPlay::act(Rank& rank) {
   if (rank.seen < machine.published) {  // Reads what it has missed, perhaps not all at once.
     rank.waits_for = 0;
     rank.seen = random_.one_in(2) ? machine.published : rank.seen + 1;
-    if (rank.seen == machine.published && machine.over && rank.standing == Standing::following) {
+    if (rank.seen == machine.published && machine.over &&
+        rank.participation == Participation::following) {
       rank.finished = true;
     }
     return;
   }
-  if (rank.standing == Standing::following) {
+  if (rank.participation == Participation::following) {
     if (machine.over) {
       rank.finished = true;
     } else {
@@ -107,13 +108,13 @@ void MachinesPlay::act(Rank& rank) {
     return;
   }
   if (plan_.departures && random_.one_in(8)) {
-    rank.standing = random_.one_in(2) ? Standing::left : Standing::dead;
+    rank.participation = random_.one_in(2) ? Participation::left : Participation::dead;
     rank.waits_for = 0;
     rank.finished = true;
     return;
   }
   if (rank.steps_left == 0) {
-    rank.standing = Standing::following;
+    rank.participation = Participation::following;
     return;
   }
   --rank.steps_left;
@@ -128,8 +129,9 @@ Facts MachinesPlay::facts(const Machine& machine) const {
   for (const int number : machine.ranks) {
     const Rank& rank = ranks_[number];
     if (rank.on_board > 0) facts.here.insert(rank.number);
-    if (rank.standing == Standing::active) facts.counting.insert(rank.number);
-    if (rank.standing == Standing::active || rank.standing == Standing::following) {
+    if (rank.participation == Participation::active) facts.counting.insert(rank.number);
+    if (rank.participation == Participation::active ||
+        rank.participation == Participation::following) {
       facts.seen = std::min(facts.seen, rank.seen);
       if (!rank.finished && rank.waits_for == round_of(machine)) facts.waits = true;
     }
@@ -167,7 +169,7 @@ round::Attendance MachinesPlay::attendance(std::uint64_t round) const {
   round::Attendance attendance;
   for (const Rank& rank : ranks_) {
     const bool here = rank.on_board > 0;
-    const bool counts = rank.standing == Standing::active;
+    const bool counts = rank.participation == Participation::active;
     attendance.here += here ? 1 : 0;
     attendance.counting += counts ? 1 : 0;
     attendance.counting_here += here && counts ? 1 : 0;
@@ -175,7 +177,7 @@ round::Attendance MachinesPlay::attendance(std::uint64_t round) const {
   // A rank that was drawn and came may have stopped since, while the others still count on it.
   const int drawn =
       round::draw(plan_.trigger.seed, round, static_cast<int>(ranks_.size()), [&](int rank) {
-        return ranks_[rank].standing == Standing::active || ranks_[rank].on_board > 0;
+        return ranks_[rank].participation == Participation::active || ranks_[rank].on_board > 0;
       });
   attendance.drawn_here = drawn >= 0 && ranks_[drawn].on_board > 0;
   return attendance;
@@ -191,9 +193,10 @@ void MachinesPlay::check_start(std::uint64_t round) {
   bool waits = false;
   int counting = 0;
   for (const Rank& rank : ranks_) {
-    counting += rank.standing == Standing::active ? 1 : 0;
+    counting += rank.participation == Participation::active ? 1 : 0;
     waits = waits || (!rank.finished && rank.waits_for == round);
-    if ((rank.standing == Standing::active || rank.standing == Standing::following) &&
+    if ((rank.participation == Participation::active ||
+         rank.participation == Participation::following) &&
         rank.seen + static_cast<std::uint64_t>(plan_.window) < round) {
       fail("round " + std::to_string(round) + " started outside the window");
     }

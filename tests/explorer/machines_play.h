@@ -45,11 +45,11 @@ class MachinesPlay : private RandomPlay {
   std::string run();
 
  private:
-  enum class Standing { active, following, left, dead };
+  enum class Participation { active, following, left, dead };
   struct Rank {
     int machine = 0;
     int number = 0;  ///< Within the machine.
-    Standing standing = Standing::active;
+    Participation participation = Participation::active;
     int steps_left = 0;
     int made = 0;
     int on_board = 0;
@@ -84,7 +84,7 @@ class MachinesPlay : private RandomPlay {
   void take(int choice) override;
   round::Time next_moment() const override;
   std::uint64_t round_of(const Machine& machine) const { return machine.published + 1; }
-  bool alive(const Rank& rank) const { return rank.standing != Standing::dead; }
+  bool alive(const Rank& rank) const { return rank.participation != Participation::dead; }
   bool rank_can_act(const Rank& rank) const;
   void act(Rank& rank);
   round::Facts facts(const Machine& machine) const;

@@ -13,7 +13,7 @@ namespace {
 using board::AttemptWord;
 using detail::PartialExchange;
 using partial::Board;
-using partial::Standing;
+using partial::Participation;
 
 /// Longer than anything that a plan lets happen: whoever reaches it waited for nothing.
 const Duration kTimeout = std::chrono::hours(1);
@@ -139,7 +139,8 @@ void Play::check_start(std::uint64_t round, bool last) {
     // death that nobody has noticed yet, nobody can know.
     somebody_waits |= (waited_ & bit(rank)) != 0 && delivered_[rank] + 1 == round &&
                       stage_.roster(0).expected(rank);
-    if (!stage_.machine().alive(rank) || board.participants.standing(rank) == Standing::left)
+    if (!stage_.machine().alive(rank) ||
+        board.participants.participation(rank) == Participation::left)
       continue;
     if (board.participants.seen(rank) + plan_->options.window < round) {
       ledger_.fail("rank " + std::to_string(rank) + " was more than the window behind" + where);
