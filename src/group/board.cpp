@@ -44,13 +44,13 @@ struct Reservation {
 
 struct GroupBoard::Parts {
   Layout layout;
-  std::size_t hot, records, lines, left, members, reservations, uses, users, slots, slot_bytes;
+  std::size_t hot, records, ranks, left, members, reservations, uses, users, slots, slot_bytes;
   Chunking chunking;
 
   explicit Parts(const GroupShape& shape)
       : hot(layout.add(sizeof(Hot))),
         records(layout.add(sizeof(Record) * shape.depth() * shape.groups)),
-        lines(layout.add(shape.ranks * sizeof(Line))),
+        ranks(layout.add(shape.ranks * sizeof(RankState))),
         left(layout.add(shape.ranks)),
         members(layout.add(sizeof(Shared<std::uint64_t>) * shape.depth() * shape.ranks)),
         reservations(layout.add(shape.buffers() * sizeof(Shared<std::uint64_t>))),
@@ -90,7 +90,7 @@ GroupBoard::GroupBoard(std::byte* memory, const GroupShape& shape, const Parts& 
       platform_(platform),
       hot_(reinterpret_cast<Hot*>(memory + parts.hot)),
       records_(reinterpret_cast<Record*>(memory + parts.records)),
-      lines_(reinterpret_cast<Line*>(memory + parts.lines)),
+      ranks_(reinterpret_cast<RankState*>(memory + parts.ranks)),
       left_(reinterpret_cast<Shared<std::uint8_t>*>(memory + parts.left)),
       members_(reinterpret_cast<Shared<std::uint64_t>*>(memory + parts.members)),
       reservations_(reinterpret_cast<Shared<std::uint64_t>*>(memory + parts.reservations)),
@@ -124,21 +124,21 @@ int GroupBoard::free_slot(RoundNumber own_step,
 
 void GroupBoard::publish(int slot_index, RoundNumber step_number) {
   step(Step::deposit);
-  lines_[roster_.rank()].publication.store(
+  ranks_[roster_.rank()].publication.store(
       Publication{.step = step_number, .slot = slot_index}.pack());
 }
 
 RoundNumber GroupBoard::published_step(int rank) const {
-  return Publication::unpack(lines_[rank].publication.load()).step;
+  return Publication::unpack(ranks_[rank].publication.load()).step;
 }
 
 int GroupBoard::published_slot(int rank) const {
-  return Publication::unpack(lines_[rank].publication.load()).slot;
+  return Publication::unpack(ranks_[rank].publication.load()).slot;
 }
 
 bool GroupBoard::release_through(RoundNumber step_number) {
   step(Step::release);
-  lines_[roster_.rank()].seen.store(step_number);
+  ranks_[roster_.rank()].seen.store(step_number);
   if (hot_->blocked.load() == 0) return false;
   hot_->blocked.store(0);
   hot_->event.signal(platform_);
@@ -155,7 +155,7 @@ RoundNumber GroupBoard::slowest() {
   constexpr RoundNumber kNobody = std::numeric_limits<RoundNumber>::max();
   RoundNumber minimum = kNobody;
   for (int rank = 0; rank < shape_.ranks; ++rank) {
-    if (counts(rank)) minimum = std::min(minimum, lines_[rank].seen.load());
+    if (counts(rank)) minimum = std::min(minimum, ranks_[rank].seen.load());
   }
   if (minimum == kNobody) return slowest_;
   if (shape_.across()) minimum = std::min(minimum, hot_->elsewhere.load());
@@ -168,11 +168,11 @@ bool GroupBoard::window_allows(RoundNumber step_number) {
   return slowest_ + window >= step_number || slowest() + window >= step_number;
 }
 
-AttemptWord GroupBoard::attempt(const Gathering& where) const {
+AttemptWord GroupBoard::attempt(const LocalGroup& where) const {
   return AttemptWord::unpack(record(where).attempt.load());
 }
 
-int GroupBoard::result(const Gathering& where) const {
+int GroupBoard::result(const LocalGroup& where) const {
   const auto done = AttemptWord::unpack(record(where).done.load());
   return done.round == where.step ? done.buffer : kNone;
 }
@@ -197,7 +197,7 @@ bool GroupBoard::reusable(int buffer, std::uint64_t reservation) const {
   return true;
 }
 
-int GroupBoard::reserve(const Gathering& where, int taker, bool held) {
+int GroupBoard::reserve(const LocalGroup& where, int taker, bool held) {
   slowest();
   const bool suspicious = hot_->abandoned.load() != 0;
   const Reservation mine{.step = held ? Reservation::kHeld : where.step, .rank = taker};
@@ -226,7 +226,7 @@ int GroupBoard::reserve(const Gathering& where, int taker, bool held) {
   }
 }
 
-void GroupBoard::let_go(int buffer, const Gathering& where, int taker) {
+void GroupBoard::let_go(int buffer, const LocalGroup& where, int taker) {
   reservations_[buffer].store(Reservation{.step = where.step, .rank = taker}.pack());
 }
 
@@ -235,7 +235,7 @@ void GroupBoard::give_back(int buffer, RoundNumber step_number) {
   reservations_[buffer].replace(value, 0);
 }
 
-bool GroupBoard::start(const Gathering& where) {
+bool GroupBoard::start(const LocalGroup& where) {
   step(Step::start);
   Shared<std::uint64_t>& word = record(where).attempt;
   std::uint64_t value = word.load();
@@ -247,7 +247,7 @@ bool GroupBoard::start(const Gathering& where) {
   return false;
 }
 
-void GroupBoard::retry(const Gathering& where, AttemptWord given_up) {
+void GroupBoard::retry(const LocalGroup& where, AttemptWord given_up) {
   step(Step::retry);
   hot_->abandoned.store(1);
   const int buffer = reserve(where, roster_.rank());
@@ -270,7 +270,7 @@ bool GroupBoard::choose(RoundNumber step_number, int rank) {
     const bool looked = word.round == step_number;
     if (looked && (word.phase == Phase::confirmed || word.phase == Phase::absent)) return true;
     step(Step::decide);
-    const auto newest = Publication::unpack(lines_[rank].publication.load());
+    const auto newest = Publication::unpack(ranks_[rank].publication.load());
     if (newest.step > step_number) return false;  // The member has been through this round.
     MemberWord next{.round = step_number,
                     .phase = Phase::proposed,
@@ -286,7 +286,7 @@ bool GroupBoard::choose(RoundNumber step_number, int rank) {
   }
 }
 
-Reduction::Outcome GroupBoard::help(const Gathering& where) {
+Reduction::Outcome GroupBoard::help(const LocalGroup& where) {
   const AttemptWord now = attempt(where);
   if (now.round != where.step || result(where) != kNone) return Reduction::Outcome::over;
   terms_.clear();
@@ -319,7 +319,7 @@ Reduction::Outcome GroupBoard::help(const Gathering& where) {
   return outcome;
 }
 
-void GroupBoard::publish_result(const Gathering& where, AttemptWord attempt) {
+void GroupBoard::publish_result(const LocalGroup& where, AttemptWord attempt) {
   step(Step::publish);
   Shared<std::uint64_t>& done = record(where).done;
   std::uint64_t value = done.load();

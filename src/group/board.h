@@ -45,8 +45,8 @@ struct GroupShape {
   int depth() const { return window + 2; }
 };
 
-/// A group at a step.
-struct Gathering {
+/// A group at a step, with its members on this machine.
+struct LocalGroup {
   RoundNumber step = 0;
   int group = 0;
   std::span<const int> members;  ///< In increasing order, counted within the machine.
@@ -67,16 +67,16 @@ class GroupBoard {
   /// Makes `slot` this rank's newest weights, those of `step`.
   void publish(int slot, RoundNumber step);
   /// Says that this rank waits for the mean of a step.
-  void set_waiting(RoundNumber step) { lines_[roster_.rank()].waiting.store(step); }
-  bool waits(int rank, RoundNumber step) const { return lines_[rank].waiting.load() == step; }
+  void set_waiting(RoundNumber step) { ranks_[roster_.rank()].waiting.store(step); }
+  bool waits(int rank, RoundNumber step) const { return ranks_[rank].waiting.load() == step; }
   void note_step_time(Duration time) {
-    lines_[roster_.rank()].step_time.store_relaxed(time.count());
+    ranks_[roster_.rank()].step_time.store_relaxed(time.count());
   }
-  Duration step_time(int rank) const { return Duration(lines_[rank].step_time.load_relaxed()); }
+  Duration step_time(int rank) const { return Duration(ranks_[rank].step_time.load_relaxed()); }
   RoundNumber published_step(int rank) const;
   int published_slot(int rank) const;
 
-  RoundNumber seen(int rank) const { return lines_[rank].seen.load(); }
+  RoundNumber seen(int rank) const { return ranks_[rank].seen.load(); }
   /// Returns whether somebody had waited for others to catch up.
   bool release_through(RoundNumber step);
   void leave();
@@ -84,23 +84,23 @@ class GroupBoard {
   bool counts(int rank) const { return left_[rank].load() == 0 && roster_.expected(rank); }
   bool window_allows(RoundNumber step);
 
-  AttemptWord attempt(const Gathering& where) const;
+  AttemptWord attempt(const LocalGroup& where) const;
   /// The finished result; -1 if there is none yet.
-  int result(const Gathering& where) const;
-  bool start(const Gathering& where);
-  Reduction::Outcome help(const Gathering& where);
-  void retry(const Gathering& where, AttemptWord given_up);
+  int result(const LocalGroup& where) const;
+  bool start(const LocalGroup& where);
+  Reduction::Outcome help(const LocalGroup& where);
+  void retry(const LocalGroup& where, AttemptWord given_up);
   /// Steps between the round and this rank's publication in its result; -1 if it is not in it.
   int own_lag(RoundNumber step) const;
   /// The oldest publication of this rank in rounds that it has yet to be through.
   std::optional<RoundNumber> oldest_copy_ahead() const;
 
-  Time open_since(const Gathering& where, Time now) {
+  Time open_since(const LocalGroup& where, Time now) {
     return record(where).opened.since(where.step, now);
   }
   const Reduction& results() const { return reduction_; }
   /// News of one gathering: its start, its end, a publication of a member.
-  Event& event(const Gathering& where) { return record(where).event; }
+  Event& event(const LocalGroup& where) { return record(where).event; }
   /// News of ranks that have caught up.
   Event& progress_event() { return hot_->event; }
   void set_blocked() { hot_->blocked.store(1); }
@@ -118,7 +118,7 @@ class GroupBoard {
     GraceClock opened;
     Event event;
   };
-  struct alignas(64) Line {  ///< One per rank.
+  struct alignas(64) RankState {  ///< One per rank.
     Shared<RoundNumber> seen;
     Shared<std::uint64_t> publication;  ///< Step and slot.
     Shared<RoundNumber> waiting;        ///< The step whose mean it waits for, for the agent.
@@ -130,7 +130,7 @@ class GroupBoard {
   GroupBoard(std::byte* memory, const GroupShape& shape, const Parts& parts, Roster& roster,
              Platform& platform);
 
-  Record& record(const Gathering& where) const {
+  Record& record(const LocalGroup& where) const {
     return records_[(where.step % shape_.depth()) * shape_.groups + where.group];
   }
   Shared<std::uint64_t>& member_word(RoundNumber step, int rank) const {
@@ -144,19 +144,19 @@ class GroupBoard {
   bool reusable(int buffer, std::uint64_t reservation) const;
   /// `taker` has not been through the step, and keeps the buffer for the group until the group is
   /// written down beside it.
-  int reserve(const Gathering& where, int taker, bool held = false);
+  int reserve(const LocalGroup& where, int taker, bool held = false);
   /// From now on a buffer that was held is free as any other, when its users have seen the step.
-  void let_go(int buffer, const Gathering& where, int taker);
+  void let_go(int buffer, const LocalGroup& where, int taker);
   std::span<Shared<std::uint64_t>> users(int buffer) const;
   void give_back(int buffer, RoundNumber step);
-  void publish_result(const Gathering& where, AttemptWord attempt);
+  void publish_result(const LocalGroup& where, AttemptWord attempt);
 
   GroupShape shape_;
   Roster& roster_;
   Platform& platform_;
   Hot* hot_;
   Record* records_;
-  Line* lines_;
+  RankState* ranks_;
   Shared<std::uint8_t>* left_;
   Shared<std::uint64_t>* members_;
   Shared<std::uint64_t>* reservations_;  ///< Per buffer: the step and rank it was taken for.

@@ -251,7 +251,7 @@ int GroupExchange::await_free_slot() {
     for (std::uint64_t step = where_.step + 1; step <= where_.step + options_.window; ++step) {
       if (spans_machines(step)) continue;
       const std::vector<int> members = members_at(step);
-      const board::Gathering ahead{.step = step, .group = group_at(step), .members = members};
+      const board::LocalGroup ahead{.step = step, .group = group_at(step), .members = members};
       if (board_.help(ahead) != Reduction::Outcome::pending || !impatient) continue;
       // Whoever sits on a chunk of it is dead or stopped.
       if (!roster_.look_after()) board_.retry(ahead, board_.attempt(ahead));
@@ -356,7 +356,7 @@ void GroupExchange::leave() {
 }
 
 bool GroupExchange::holds_up(int rank) const {
-  const auto holds_chunk = [&](const board::Gathering& where) {
+  const auto holds_chunk = [&](const board::LocalGroup& where) {
     const board::AttemptWord attempt = board_.attempt(where);
     return attempt.round == where.step && board_.results().holds_chunk(attempt.buffer, rank);
   };

@@ -108,7 +108,7 @@ class GroupExchange {
   bool closed_ = false;
   std::vector<int> members_;  ///< Of this step's group, on this machine.
   bool spanning_ = false;     ///< Whether it has others.
-  board::Gathering where_;
+  board::LocalGroup where_;
   world::Stall stall_;
   round::StepTimes step_times_;
   board::Time computing_since_ = 0;

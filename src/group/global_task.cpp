@@ -29,9 +29,9 @@ GroupTogether::GroupTogether(TaskContext& context, const board::GroupShape& shap
   std::vector<int> ranks(context_.topology.machines());
   for (const int machine : context_.topology.machine_of) ++ranks[machine];
   largest_ = *std::max_element(ranks.begin(), ranks.end());
-  line_bytes_ = sizeof(Line) + largest_ * sizeof(int);
-  mine_.resize(line_bytes_);
-  lines_.resize(line_bytes_ * context_.topology.machines());
+  report_bytes_ = sizeof(MachineReport) + largest_ * sizeof(int);
+  mine_.resize(report_bytes_);
+  reports_.resize(report_bytes_ * context_.topology.machines());
 }
 
 Time GroupTogether::work(Time now) {
@@ -42,41 +42,42 @@ Time GroupTogether::work(Time now) {
 }
 
 bool GroupTogether::begin() {
-  const round::GroupAgreement::Line agreed = agreement_.line();
+  const round::GroupAgreement::MachineReport agreed = agreement_.report();
   share_ = {};
   if (agreed.step > 0) {
     if (buffer_ < 0) buffer_ = board_.reserve_result(where());
     if (buffer_ < 0) return false;
     share_ = board_.choose_all(where());
   }
-  const Line own{.agreed = agreed,
-                 .staleness = share_.staleness,
-                 .count = static_cast<int>(share_.contributors.size())};
+  const MachineReport own{.agreed = agreed,
+                          .staleness = share_.staleness,
+                          .count = static_cast<int>(share_.contributors.size())};
   std::memcpy(mine_.data(), &own, sizeof own);
   for (std::size_t i = 0; i < share_.contributors.size(); ++i) {
     std::memcpy(mine_.data() + sizeof own + i * sizeof(int), &share_.contributors[i], sizeof(int));
   }
-  gathering_ = context_.channel->gather(mine_.data(), line_bytes_, lines_.data());
+  gathering_ = context_.channel->gather(mine_.data(), report_bytes_, reports_.data());
   phase_ = Phase::gathering;
   return true;
 }
 
-GroupTogether::Line GroupTogether::line_of(int machine) const {
-  Line line;
-  std::memcpy(&line, lines_.data() + machine * line_bytes_, sizeof line);
-  return line;
+GroupTogether::MachineReport GroupTogether::report_of(int machine) const {
+  MachineReport report;
+  std::memcpy(&report, reports_.data() + machine * report_bytes_, sizeof report);
+  return report;
 }
 
 std::vector<int> GroupTogether::contributors_of(int machine) const {
-  const Line line = line_of(machine);
+  const MachineReport report = report_of(machine);
   const std::vector<int>& machine_of = context_.topology.machine_of;
-  if (line.count < 0 || line.count > largest_ || line.staleness > agreement_.together_step()) {
+  if (report.count < 0 || report.count > largest_ ||
+      report.staleness > agreement_.together_step()) {
     throw BadMessage(machine, "brings more ranks, or older weights, than there are");
   }
   std::vector<int> ranks;
-  for (int i = 0, last = -1; i < line.count; ++i) {
+  for (int i = 0, last = -1; i < report.count; ++i) {
     int rank = 0;
-    std::memcpy(&rank, lines_.data() + machine * line_bytes_ + sizeof line + i * sizeof rank,
+    std::memcpy(&rank, reports_.data() + machine * report_bytes_ + sizeof report + i * sizeof rank,
                 sizeof rank);
     if (rank <= last || rank >= context_.topology.ranks() || machine_of[rank] != machine) {
       throw BadMessage(machine, "names ranks that its machine has not, or out of their order");
@@ -89,10 +90,10 @@ std::vector<int> GroupTogether::contributors_of(int machine) const {
 void GroupTogether::sum_up() {
   gathering_.reset();
   ++moves_;
-  std::vector<round::GroupAgreement::Line> agreed;
+  std::vector<round::GroupAgreement::MachineReport> agreed;
   int contributors = 0;
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    agreed.push_back(line_of(machine).agreed);
+    agreed.push_back(report_of(machine).agreed);
     contributors += static_cast<int>(contributors_of(machine).size());
   }
   phase_ = Phase::idle;
@@ -114,7 +115,7 @@ void GroupTogether::conclude() {
   std::vector<int> contributors;
   std::uint64_t staleness = 0;
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    staleness = std::max(staleness, line_of(machine).staleness);
+    staleness = std::max(staleness, report_of(machine).staleness);
     const std::vector<int> theirs = contributors_of(machine);
     contributors.insert(contributors.end(), theirs.begin(), theirs.end());
   }

@@ -37,8 +37,8 @@ class GroupTogether {
 
  private:
   /// What a machine tells the others, and then the numbers of its contributors.
-  struct Line {
-    round::GroupAgreement::Line agreed;
+  struct MachineReport {
+    round::GroupAgreement::MachineReport agreed;
     std::uint64_t staleness = 0;
     int count = 0;
   };
@@ -48,10 +48,10 @@ class GroupTogether {
   bool begin();
   void sum_up();
   void conclude();
-  Line line_of(int machine) const;
+  MachineReport report_of(int machine) const;
   /// The contributors of a machine. Throws BadMessage if they cannot be.
   std::vector<int> contributors_of(int machine) const;
-  board::Gathering where() const {
+  board::LocalGroup where() const {
     return {.step = agreement_.together_step(), .group = 0, .members = everybody_};
   }
 
@@ -61,9 +61,9 @@ class GroupTogether {
   round::GroupAgreement& agreement_;
   std::vector<int> everybody_;  ///< Of this machine.
   int largest_ = 0;             ///< How many ranks a machine has at most.
-  std::size_t line_bytes_;
+  std::size_t report_bytes_;
   std::vector<std::byte> mine_;
-  std::vector<std::byte> lines_;
+  std::vector<std::byte> reports_;
 
   Phase phase_ = Phase::idle;
   board::MachineGroupBoard::Share share_;

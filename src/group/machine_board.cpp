@@ -4,7 +4,7 @@
 
 namespace syncopate::board {
 
-MachineGroupBoard::Share MachineGroupBoard::choose_all(const Gathering& where) {
+MachineGroupBoard::Share MachineGroupBoard::choose_all(const LocalGroup& where) {
   Share share;
   for (const int rank : where.members) {
     choose(where.step, rank);
@@ -17,7 +17,7 @@ MachineGroupBoard::Share MachineGroupBoard::choose_all(const Gathering& where) {
   return share;
 }
 
-void MachineGroupBoard::publish_mean(const Gathering& where, int buffer,
+void MachineGroupBoard::publish_mean(const LocalGroup& where, int buffer,
                                      const std::vector<int>& contributors,
                                      std::uint64_t staleness) {
   std::fill(contributors_.begin(), contributors_.end(), 0);

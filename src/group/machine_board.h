@@ -21,13 +21,15 @@ class MachineGroupBoard : public GroupBoard {
     std::uint64_t staleness = 0;
     std::vector<Term> terms;  ///< Their weights, which stay until the result is published.
   };
-  Share choose_all(const Gathering& where);
+  Share choose_all(const LocalGroup& where);
   /// A buffer for the result; -1 if there is none at the moment. It is a member who takes it, as
   /// the rank of the agent may be in another group and ahead.
   /// Nobody else gets it before publish_mean(), even if all of them are gone.
-  int reserve_result(const Gathering& where) { return reserve(where, where.members.front(), true); }
+  int reserve_result(const LocalGroup& where) {
+    return reserve(where, where.members.front(), true);
+  }
   void* values(int buffer) const { return reduction_.values(buffer); }
-  void publish_mean(const Gathering& where, int buffer, const std::vector<int>& contributors,
+  void publish_mean(const LocalGroup& where, int buffer, const std::vector<int>& contributors,
                     std::uint64_t staleness);
 
   void note_elsewhere(RoundNumber seen);

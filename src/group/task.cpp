@@ -85,7 +85,7 @@ int GroupTask::tag(const GroupRound& round) const {
   return kTogetherTag + 2 + 2 * static_cast<int>(number % kTags);
 }
 
-board::Gathering GroupTask::where(const GroupRound& round) const {
+board::LocalGroup GroupTask::where(const GroupRound& round) const {
   return {.step = round.step, .group = round.group, .members = agreement_.party(round).members};
 }
 

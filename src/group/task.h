@@ -46,7 +46,7 @@ class GroupTask final : public AgentTask {
   board::Time observe(board::Time now);
   std::vector<round::GroupFacts> facts();
   void post();
-  board::Gathering where(const round::GroupRound& round) const;
+  board::LocalGroup where(const round::GroupRound& round) const;
   /// Returns false if there is no buffer at the moment.
   bool begin(const round::GroupRound& round);
   void* values(Work& work) const {

@@ -14,46 +14,48 @@ constexpr int kBits = 64;
 
 }  // namespace
 
-PartialLines::PartialLines(const fabric::Topology& topology, std::size_t values_bytes)
+RoundReports::RoundReports(const fabric::Topology& topology, std::size_t values_bytes)
     : machine_of_(topology.machine_of), ranks_(topology.machines()) {
   for (const int machine : machine_of_) ++ranks_[machine];
   const int most = *std::max_element(ranks_.begin(), ranks_.end());
   set_words_ = (static_cast<std::size_t>(most) + kBits - 1) / kBits;
-  line_bytes_ = sizeof(Line) + sets * set_words_ * sizeof(std::uint64_t);
-  mine_.resize(line_bytes_ + values_bytes);
-  lines_.resize(mine_.size() * ranks_.size());
+  report_bytes_ = sizeof(MachineReport) + sets * set_words_ * sizeof(std::uint64_t);
+  mine_.resize(report_bytes_ + values_bytes);
+  reports_.resize(mine_.size() * ranks_.size());
 }
 
-void PartialLines::clear() { std::fill(mine_.begin(), mine_.end(), std::byte{0}); }
+void RoundReports::clear() { std::fill(mine_.begin(), mine_.end(), std::byte{0}); }
 
-void PartialLines::write(const Line& line) { std::memcpy(mine_.data(), &line, sizeof line); }
+void RoundReports::write(const MachineReport& report) {
+  std::memcpy(mine_.data(), &report, sizeof report);
+}
 
-void PartialLines::insert(Set which, int rank) {
-  auto* words = reinterpret_cast<std::uint64_t*>(mine_.data() + sizeof(Line));
+void RoundReports::insert(Set which, int rank) {
+  auto* words = reinterpret_cast<std::uint64_t*>(mine_.data() + sizeof(MachineReport));
   words[which * set_words_ + rank / kBits] |= std::uint64_t{1} << (rank % kBits);
 }
 
-PartialLines::Line PartialLines::line(int machine) const {
-  Line result;
-  std::memcpy(&result, lines_.data() + machine * mine_.size(), sizeof result);
+RoundReports::MachineReport RoundReports::report(int machine) const {
+  MachineReport result;
+  std::memcpy(&result, reports_.data() + machine * mine_.size(), sizeof result);
   return result;
 }
 
-std::uint64_t PartialLines::word(int machine, Set which, std::size_t index) const {
+std::uint64_t RoundReports::word(int machine, Set which, std::size_t index) const {
   std::uint64_t result = 0;
-  const std::byte* sets_of = lines_.data() + machine * mine_.size() + sizeof(Line);
+  const std::byte* sets_of = reports_.data() + machine * mine_.size() + sizeof(MachineReport);
   std::memcpy(&result, sets_of + (which * set_words_ + index) * sizeof result, sizeof result);
   return result;
 }
 
-bool PartialLines::contains(int machine, Set which, int rank) const {
+bool RoundReports::contains(int machine, Set which, int rank) const {
   return (word(machine, which, rank / kBits) >> (rank % kBits) & 1) != 0;
 }
 
-void PartialLines::check(std::uint64_t round) const {
+void RoundReports::check(std::uint64_t round) const {
   const int world = static_cast<int>(machine_of_.size());
   for (int machine = 0; machine < static_cast<int>(ranks_.size()); ++machine) {
-    const Line one = line(machine);
+    const MachineReport one = report(machine);
     const bool newest_is_theirs = one.newest == -1 || (one.newest >= 0 && one.newest < world &&
                                                        machine_of_[one.newest] == machine);
     const bool ranks_fit = newest_is_theirs && one.slowest >= -1 && one.slowest < ranks_[machine] &&

@@ -12,10 +12,10 @@
 
 namespace syncopate::detail {
 
-class PartialLines {
+class RoundReports {
  public:
   /// What a machine says, but for the sets.
-  struct Line {
+  struct MachineReport {
     double weight = 0;
     std::uint64_t staleness = 0;
     std::uint64_t seen = 0;
@@ -31,25 +31,25 @@ class PartialLines {
   /// Of ranks, counted within the machine.
   enum Set { contributors, reporters, parting_reporters, counting, sets };
 
-  /// `values_bytes` are those of a sum that goes with each line; 0 if none does.
-  PartialLines(const fabric::Topology& topology, std::size_t values_bytes);
+  /// `values_bytes` are those of a sum that goes with each report; 0 if none does.
+  RoundReports(const fabric::Topology& topology, std::size_t values_bytes);
 
   // This machine's own.
   void clear();
-  void write(const Line& line);
+  void write(const MachineReport& report);
   void insert(Set which, int rank);
-  std::byte* own_values() { return mine_.data() + line_bytes_; }
+  std::byte* own_values() { return mine_.data() + report_bytes_; }
   std::unique_ptr<fabric::Operation> gather(fabric::Channel& channel) {
-    return channel.gather(mine_.data(), mine_.size(), lines_.data());
+    return channel.gather(mine_.data(), mine_.size(), reports_.data());
   }
 
   // Those of all, once they are gathered.
-  /// Throws BadMessage for a line that cannot be one of round `round`.
+  /// Throws BadMessage for a report that cannot be one of round `round`.
   void check(std::uint64_t round) const;
-  Line line(int machine) const;
+  MachineReport report(int machine) const;
   bool contains(int machine, Set which, int rank) const;
   const std::byte* values(int machine) const {
-    return lines_.data() + machine * mine_.size() + line_bytes_;
+    return reports_.data() + machine * mine_.size() + report_bytes_;
   }
 
  private:
@@ -58,9 +58,9 @@ class PartialLines {
   const std::vector<int> machine_of_;
   std::vector<int> ranks_;  ///< How many each machine has.
   std::size_t set_words_;
-  std::size_t line_bytes_;
+  std::size_t report_bytes_;
   std::vector<std::byte> mine_;
-  std::vector<std::byte> lines_;
+  std::vector<std::byte> reports_;
 };
 
 }  // namespace syncopate::detail

@@ -18,14 +18,14 @@ using board::Reduction;
 using board::Time;
 using round::Facts;
 
-/// A sum that is so short goes with the line, to all machines, and each adds all of them up: that
+/// A sum that is so short goes with the report, to all machines, and each adds all of them up: that
 /// is one way to go instead of two.
 constexpr std::size_t kLongestWithLine = 4 << 10;
 constexpr std::size_t kMostGathered = 64 << 10;
 /// Data move only while somebody looks, and a turn of the agent looks at much else.
 constexpr int kLooks = 32;
 
-std::size_t bytes_with_line(std::size_t bytes, std::size_t machines, fabric::Combine combine) {
+std::size_t bytes_with_report(std::size_t bytes, std::size_t machines, fabric::Combine combine) {
   if (combine != fabric::Combine::sum) return 0;
   return bytes <= kLongestWithLine && bytes * machines <= kMostGathered ? bytes : 0;
 }
@@ -42,10 +42,10 @@ PartialTask::PartialTask(TaskContext context, std::shared_ptr<Region> region,
       rounds_(region_->data(), shape, context_.roster, context_.platform),
       ranks_of_(round::ranks_by_machine(context_.topology.machine_of)),
       values_bytes_(
-          bytes_with_line(shape.elements * size_of(shape.type), ranks_of_.size(), combine)),
+          bytes_with_report(shape.elements * size_of(shape.type), ranks_of_.size(), combine)),
       agreement_(options.trigger, options.window, context_.topology.machine_of,
                  context_.topology.machine, rounds_.board().results.published()),
-      lines_(context_.topology, values_bytes_),
+      reports_(context_.topology, values_bytes_),
       piece_(length_of_pieces()),
       sum_(*context_.channel, context_.topology, shape.elements * size_of(shape.type), combine),
       stall_(context_.roster, context_.platform) {}
@@ -118,7 +118,7 @@ Time PartialTask::work(Time now) {
   for (int look = 0; look < looks && gathering_ != nullptr; ++look) {
     if (!gathering_->done()) continue;
     gathering_.reset();
-    lines_.check(agreement_.next());
+    reports_.check(agreement_.next());
   }
   if (values_bytes_ > 0) {
     if (gathering_ != nullptr) return now;
@@ -133,7 +133,7 @@ Time PartialTask::work(Time now) {
 }
 
 bool PartialTask::divisor_unknown() const {
-  return gathering_ != nullptr && (divisor_by_lines() || divides_first());
+  return gathering_ != nullptr && (divisor_by_reports() || divides_first());
 }
 
 void PartialTask::begin() {
@@ -141,7 +141,7 @@ void PartialTask::begin() {
   const partial::Participants& participants = rounds_.board().participants;
   own_ = facts();
   rounds_.take(agreement_.next(), share);
-  Lines::Line own{
+  RoundReports::MachineReport own{
       .weight = share.header.weight,
       .staleness = share.header.staleness,
       .seen = own_.seen,
@@ -154,30 +154,30 @@ void PartialTask::begin() {
       .slowest = own_.slowest,
       .held_up_by = agreement_.held_up_by()};
   std::vector<Duration> times;
-  lines_.clear();
+  reports_.clear();
   const auto has = [](const std::vector<std::uint64_t>& bits, int rank) {
     return (bits[rank / 64] >> (rank % 64) & 1) != 0;
   };
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (has(share.contributors, rank)) {
       ++own.contributors;
-      lines_.insert(Lines::contributors, rank);
+      reports_.insert(RoundReports::contributors, rank);
     }
-    if (has(share.reporters, rank)) lines_.insert(Lines::reporters, rank);
-    if (has(share.parting_reporters, rank)) lines_.insert(Lines::parting_reporters, rank);
-    if (own_.counting.contains(rank)) lines_.insert(Lines::counting, rank);
+    if (has(share.reporters, rank)) reports_.insert(RoundReports::reporters, rank);
+    if (has(share.parting_reporters, rank)) reports_.insert(RoundReports::parting_reporters, rank);
+    if (own_.counting.contains(rank)) reports_.insert(RoundReports::counting, rank);
     if (const Duration time = participants.step_time(rank);
         participants.counts(rank) && time.count() > 0) {
       times.push_back(time);
     }
   }
   own.step_time = round::median(times).count();
-  lines_.write(own);
+  reports_.write(own);
   if (values_bytes_ > 0) {
-    rounds_.sum_up(agreement_.next(), reserve_for(own.weight), lines_.own_values());
+    rounds_.sum_up(agreement_.next(), reserve_for(own.weight), reports_.own_values());
   }
-  gathering_ = lines_.gather(*context_.channel);
-  // Somebody waits there for this one's line.
+  gathering_ = reports_.gather(*context_.channel);
+  // Somebody waits there for the report of this one.
   if (const int root = agreement_.started_by(); root >= 0 && root != context_.topology.machine) {
     context_.rouse(root);
   }
@@ -191,8 +191,8 @@ void PartialTask::begin() {
 double PartialTask::divisor() const {
   double weight = 0;
   int contributing = 0;
-  for (int machine = 0; divisor_by_lines() && machine < context_.topology.machines(); ++machine) {
-    const Lines::Line one = lines_.line(machine);
+  for (int machine = 0; divisor_by_reports() && machine < context_.topology.machines(); ++machine) {
+    const RoundReports::MachineReport one = reports_.report(machine);
     weight += one.weight;
     contributing += one.contributors;
   }
@@ -203,7 +203,7 @@ double PartialTask::reserve() const {
   if (!divides_first()) return 1;
   double most = 0;
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    most = std::max(most, lines_.line(machine).weight);
+    most = std::max(most, reports_.report(machine).weight);
   }
   return reserve_for(most);
 }
@@ -215,8 +215,8 @@ double PartialTask::reserve_for(double weight) const {
 void PartialTask::add_up_gathered() {
   std::vector<board::Term> terms(context_.topology.machines());
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    terms[machine] = {.values = lines_.values(machine),
-                      .weight = reserve_for(lines_.line(machine).weight)};
+    terms[machine] = {.values = reports_.values(machine),
+                      .weight = reserve_for(reports_.report(machine).weight)};
   }
   board::weighted_sum(shape_.type, shape_.elements, terms, 1 / divisor(), rounds_.result());
 }
@@ -278,7 +278,7 @@ void PartialTask::conclude(Time now) {
   int held_up_by = -1;
   int counting_ranks = 0;
   for (int machine = 0; machine < machines; ++machine) {
-    const Lines::Line one = lines_.line(machine);
+    const RoundReports::MachineReport one = reports_.report(machine);
     said.header.weight += one.weight;
     said.header.staleness = std::max(said.header.staleness, one.staleness);
     said.header.dropped += one.dropped;
@@ -296,10 +296,11 @@ void PartialTask::conclude(Time now) {
     for (int rank = 0; rank < ranks; ++rank) {
       const int number = ranks_of_[machine][rank];
       const std::uint64_t bit = std::uint64_t{1} << (number % 64);
-      if (lines_.contains(machine, Lines::contributors, rank))
+      if (reports_.contains(machine, RoundReports::contributors, rank))
         said.contributors[number / 64] |= bit;
-      if (lines_.contains(machine, Lines::reporters, rank)) said.reporters[number / 64] |= bit;
-      if (!lines_.contains(machine, Lines::counting, rank)) continue;
+      if (reports_.contains(machine, RoundReports::reporters, rank))
+        said.reporters[number / 64] |= bit;
+      if (!reports_.contains(machine, RoundReports::counting, rank)) continue;
       facts_of[machine].counting.insert(rank);
       ++counting_ranks;
     }
@@ -307,10 +308,10 @@ void PartialTask::conclude(Time now) {
   if (counting_ranks == 0) {
     said.header.last = true;
     for (int machine = 0; machine < machines; ++machine) {
-      said.header.dropped += lines_.line(machine).parting_drops;
+      said.header.dropped += reports_.report(machine).parting_drops;
       for (int rank = 0; rank < static_cast<int>(ranks_of_[machine].size()); ++rank) {
         const int number = ranks_of_[machine][rank];
-        if (!lines_.contains(machine, Lines::parting_reporters, rank)) continue;
+        if (!reports_.contains(machine, RoundReports::parting_reporters, rank)) continue;
         said.reporters[number / 64] |= std::uint64_t{1} << (number % 64);
       }
     }

@@ -33,7 +33,6 @@ class PartialTask final : public AgentTask {
 
  private:
   enum class Phase { agreeing, exchanging };
-  using Lines = PartialLines;
 
   void note_least_seen(round::Facts& facts) const;
   round::Facts facts();
@@ -41,14 +40,14 @@ class PartialTask final : public AgentTask {
   void post();
   void begin();
   void open(double divisor);
-  /// What the machines have sent with their lines.
+  /// What the machines have sent with their reports.
   void add_up_gathered();
   void advance_pieces(board::Time now);
   void overcome_stall(board::AttemptWord attempt, board::Time now);
   void conclude(board::Time now);
   double divisor() const;
   /// Whether it depends on what the machines say of the round.
-  bool divisor_by_lines() const {
+  bool divisor_by_reports() const {
     return shape_.scale == Scale::contributors || shape_.scale == Scale::weight;
   }
   /// Whether what the machines say of the round is needed for it, and not there yet.
@@ -80,7 +79,7 @@ class PartialTask final : public AgentTask {
   Duration typical_step_{0};
 
   Phase phase_ = Phase::agreeing;
-  Lines lines_;
+  RoundReports reports_;
   std::unique_ptr<fabric::Operation> gathering_;
   bool opened_ = false;
   std::size_t piece_;      ///< Elements that go over the fabric at once: the same everywhere.

@@ -303,7 +303,7 @@ bool GroupAgreement::together_due() const {
          });
 }
 
-GroupAgreement::Line GroupAgreement::line() const {
+GroupAgreement::MachineReport GroupAgreement::report() const {
   const auto count = std::count_if(rounds_.begin(), rounds_.end(),
                                    [](const auto& entry) { return under_way(entry.second); });
   return {.step = anybody_counts() ? together_step_ : 0,
@@ -316,20 +316,20 @@ bool GroupAgreement::over() const {
                                         [](const auto& entry) { return under_way(entry.second); });
 }
 
-std::uint64_t GroupAgreement::gather(std::span<const Line> lines) {
+std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
   std::uint64_t step = 0;
   int rounds = 0;
   for (int machine = 0; machine < machines(); ++machine) {
-    const Line& line = lines[machine];
-    if ((line.step != 0 && line.step != together_step_) || line.seen > kNobodysStep ||
-        line.rounds < 0 || line.rounds > kMostRounds) {
+    const MachineReport& report = reports[machine];
+    if ((report.step != 0 && report.step != together_step_) || report.seen > kNobodysStep ||
+        report.rounds < 0 || report.rounds > kMostRounds) {
       throw BadMessage(machine, "has a step or a number of rounds that there is not");
     }
   }
   for (int machine = 0; machine < machines(); ++machine) {
-    step = std::max(step, lines[machine].step);
-    rounds += lines[machine].rounds;
-    seen_[machine] = std::max(seen_[machine], lines[machine].seen);
+    step = std::max(step, reports[machine].step);
+    rounds += reports[machine].rounds;
+    seen_[machine] = std::max(seen_[machine], reports[machine].seen);
   }
   if (step == 0) {
     all_have_left_ = rounds == 0;  // What was begun goes to its end.

@@ -13,10 +13,10 @@
 // - No round starts while some rank lags further behind than the window. A machine that is held up
 // by
 //   others asks them, and each answers when its ranks have caught up.
-// - Every so many steps all ranks average together: each machine says its line when its own ranks
+// - Every so many steps all ranks average together: each machine reports when its own ranks
 // are
-//   there, and nobody goes on before the lines of all are gathered. A machine that nobody is left
-//   on says so with a line of its own, and when all say so it is over.
+//   there, and nobody goes on before the reports of all are gathered. A machine that nobody is left
+//   on says so with a report of its own, and when all say so it is over.
 #pragma once
 
 #include <cstdint>
@@ -107,17 +107,17 @@ class GroupAgreement {
   void complete(const GroupRound& round) { rounds_.erase(round); }
 
   /// What a machine says when all ranks are to average together.
-  struct Line {
+  struct MachineReport {
     std::uint64_t step = 0;  ///< 0: nobody is left there.
     std::uint64_t seen = 0;
     int rounds = 0;  ///< Of groups, that are under way there.
   };
   /// Whether it is time to say it: nobody here is missing, or nobody is left here.
   bool together_due() const;
-  Line line() const;
-  /// The lines of all machines. Returns the step at which all average now; 0 if nobody is left.
-  /// Throws BadMessage for a line that cannot be.
-  std::uint64_t gather(std::span<const Line> lines);
+  MachineReport report() const;
+  /// The reports of all machines. Returns the step at which all average now; 0 if nobody is left.
+  /// Throws BadMessage for a report that cannot be.
+  std::uint64_t gather(std::span<const MachineReport> reports);
   /// The step of the next time, or of the one under way.
   std::uint64_t together_step() const { return together_step_; }
   void complete_together() { together_step_ += plan_.every(); }

@@ -19,38 +19,38 @@ bool orders_something(const board::Attachment& attachment) {
 
 }  // namespace
 
-WorldTask::Line WorldTask::own_line() const {
+WorldTask::MachineProposal WorldTask::own_proposal() const {
   const board::Roster& roster = context_.roster;
-  Line line;
+  MachineProposal proposal;
   for (int rank = 0; rank < roster.ranks(); ++rank) {
     if (!roster.expected(rank)) continue;
     const board::Proposal& words = roster.proposal(rank, number_ + 1);
-    if (!orders_something(line.order)) line.order = roster.attachment(rank, number_ + 1);
-    if (line.here++ == 0) {
-      line.rank = roster.number(rank);
-      line.words = words;
-    } else if (line.other < 0 && words != line.words) {
-      line.other = roster.number(rank);
-      line.other_words = words;
+    if (!orders_something(proposal.order)) proposal.order = roster.attachment(rank, number_ + 1);
+    if (proposal.here++ == 0) {
+      proposal.rank = roster.number(rank);
+      proposal.words = words;
+    } else if (proposal.other < 0 && words != proposal.words) {
+      proposal.other = roster.number(rank);
+      proposal.other_words = words;
     }
   }
-  return line;
+  return proposal;
 }
 
 board::Time WorldTask::work(board::Time now) {
   if (gathering_ == nullptr) {
     // Where nobody is left, whatever the others agree on is agreed.
     if (!context_.roster.all_proposed(number_ + 1)) return board::kNever;
-    mine_ = own_line();
-    lines_.resize(context_.topology.machines());
-    gathering_ = context_.channel->gather(&mine_, sizeof mine_, lines_.data());
+    mine_ = own_proposal();
+    proposals_.resize(context_.topology.machines());
+    gathering_ = context_.channel->gather(&mine_, sizeof mine_, proposals_.data());
     missing_ = RankSet(context_.topology.ranks());
     ask_at_ = now + kCurious;
   }
   if (gathering_->done()) {
     gathering_.reset();
     ask_at_ = board::kNever;
-    check_lines();
+    check_proposals();
     ++number_;
     conclude();
   } else if (now >= ask_at_) {
@@ -59,21 +59,21 @@ board::Time WorldTask::work(board::Time now) {
   return gathering_ != nullptr ? now : board::kNever;
 }
 
-void WorldTask::check_lines() const {
+void WorldTask::check_proposals() const {
   const std::vector<int>& machine_of = context_.topology.machine_of;
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    const Line& line = lines_[machine];
+    const MachineProposal& proposal = proposals_[machine];
     const auto ranks = std::count(machine_of.begin(), machine_of.end(), machine);
     const auto theirs = [&](int rank) {
       return rank >= 0 && rank < context_.topology.ranks() && machine_of[rank] == machine;
     };
-    const bool proposes = line.here > 0 && line.here <= ranks && theirs(line.rank) &&
-                          (line.other == -1 || theirs(line.other));
-    const bool silent = line.here == 0 && line.rank == -1 && line.other == -1;
+    const bool proposes = proposal.here > 0 && proposal.here <= ranks && theirs(proposal.rank) &&
+                          (proposal.other == -1 || theirs(proposal.other));
+    const bool silent = proposal.here == 0 && proposal.rank == -1 && proposal.other == -1;
     if (!proposes && !silent) {
       throw BadMessage(machine, "proposes something in the name of ranks that it has not");
     }
-    if (line.words.back() != '\0' || line.other_words.back() != '\0') {
+    if (proposal.words.back() != '\0' || proposal.other_words.back() != '\0') {
       throw BadMessage(machine, "proposes something without an end");
     }
   }
@@ -91,13 +91,13 @@ void WorldTask::conclude() {
     ++words_known;
   };
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    const Line& line = lines_[machine];
-    here += line.here;
-    if (line.here > 0 && orders_something(line.order)) {
-      order = CollectiveSpec::unpack(line.order, machine, context_.topology);
+    const MachineProposal& proposal = proposals_[machine];
+    here += proposal.here;
+    if (proposal.here > 0 && orders_something(proposal.order)) {
+      order = CollectiveSpec::unpack(proposal.order, machine, context_.topology);
     }
-    note(line.rank, line.words);
-    note(line.other, line.other_words);
+    note(proposal.rank, proposal.words);
+    note(proposal.other, proposal.other_words);
   }
   over_ = here == 0;
   take_order_(order, words_known < 2);

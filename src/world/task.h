@@ -28,7 +28,7 @@ class WorldTask final : public AgentTask {
 
  private:
   /// What a machine's ranks propose.
-  struct Line {
+  struct MachineProposal {
     int here = 0;    ///< How many ranks it has left; 0: it proposes nothing.
     int rank = -1;   ///< Who proposes, by its number in the world …
     int other = -1;  ///< … and who of the same machine proposes something else, if any.
@@ -37,17 +37,17 @@ class WorldTask final : public AgentTask {
     board::Attachment order{};
   };
 
-  Line own_line() const;
+  MachineProposal own_proposal() const;
   void ask_who_is_missing();
   /// Throws BadMessage for what a machine cannot propose.
-  void check_lines() const;
+  void check_proposals() const;
   void conclude();
 
   TaskContext context_;
   TakeOrder take_order_;
   std::uint64_t number_ = 0;  ///< Of the last agreement.
-  Line mine_;
-  std::vector<Line> lines_;
+  MachineProposal mine_;
+  std::vector<MachineProposal> proposals_;
   std::unique_ptr<fabric::Operation> gathering_;
   board::Time ask_at_ = board::kNever;  ///< When to find out for whom this machine waits.
   RankSet missing_;

@@ -221,9 +221,10 @@ void GroupMachinesPlay::gather(int index) {
   Machine& machine = machines_[index];
   const auto turn = static_cast<std::size_t>(machine.gathered);
   if (gatherings_.size() == turn)
-    gatherings_.push_back({.lines = std::vector<round::GroupAgreement::Line>(machines_.size())});
+    gatherings_.push_back(
+        {.reports = std::vector<round::GroupAgreement::MachineReport>(machines_.size())});
   machine.gathering = true;
-  gatherings_[turn].lines[index] = machine.agreement.line();
+  gatherings_[turn].reports[index] = machine.agreement.report();
   ++gatherings_[turn].said;
   const std::uint64_t step = machine.agreement.together_step();
   for (const int number : machine.ranks) {
@@ -235,10 +236,10 @@ void GroupMachinesPlay::gather(int index) {
 
 void GroupMachinesPlay::hear_lines(int index) {
   Machine& machine = machines_[index];
-  const Lines& lines = gatherings_[machine.gathered++];
+  const Lines& reports = gatherings_[machine.gathered++];
   machine.gathering = false;
   machine.news = true;
-  if (const std::uint64_t step = machine.agreement.gather(lines.lines); step > 0) {
+  if (const std::uint64_t step = machine.agreement.gather(reports.reports); step > 0) {
     machine.results.insert({.step = step, .group = 0});
     machine.agreement.complete_together();
   }

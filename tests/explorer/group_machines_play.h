@@ -75,7 +75,7 @@ class GroupMachinesPlay : private RandomPlay {
     int summing = 0;
   };
   struct Lines {
-    std::vector<round::GroupAgreement::Line> lines;
+    std::vector<round::GroupAgreement::MachineReport> reports;
     int said = 0;
   };
   struct Choice {

@@ -105,7 +105,7 @@ void GroupPlay::scan() {
     for (int group = 0; group < (everyone_at(step) ? 1 : schedule_->groups()); ++group) {
       Round& round = rounds_[step][group];
       if (round.done) continue;
-      const board::Gathering where{.step = static_cast<std::uint64_t>(step), .group = group};
+      const board::LocalGroup where{.step = static_cast<std::uint64_t>(step), .group = group};
       if (!round.started && board.attempt(where).round == where.step) note_start(step, group);
       if (const int buffer = board.result(where); buffer >= 0) note_result(step, group, buffer);
     }

@@ -1,4 +1,5 @@
-// Gathering, reducing and passing values on channels, and that channels do not wait for each other.
+// LocalGroup, reducing and passing values on channels, and that channels do not wait for each
+// other.
 #include <cstring>
 #include <numeric>
 

@@ -173,12 +173,13 @@ void play_groups(Input& input) {
         break;
       case 4:
         if (agreement.together_due()) {
-          std::vector<GroupAgreement::Line> lines(topology.machines(), agreement.line());
-          lines[from] = {.step = input.near(lines[0].step),
-                         .seen = input.near(lines[0].seen),
-                         .rounds = input.near(0)};
+          std::vector<GroupAgreement::MachineReport> reports(topology.machines(),
+                                                             agreement.report());
+          reports[from] = {.step = input.near(reports[0].step),
+                           .seen = input.near(reports[0].seen),
+                           .rounds = input.near(0)};
           fine = sensible([&] {
-            if (agreement.gather(lines) > 0) agreement.complete_together();
+            if (agreement.gather(reports) > 0) agreement.complete_together();
           });
         }
         break;

@@ -68,7 +68,7 @@ TEST_F(MachineGroupBoardTest, ABufferIsTheAgentsUntilItPublishesThoughAllMembers
   Roster agents(roster_memory_.get(), 0, *platform_);
   MachineGroupBoard agent(memory_.get(), shape_, agents, *platform_);
   const std::vector<int> spanning = {1};
-  const Gathering where{.step = 5, .group = 1, .members = spanning};
+  const LocalGroup where{.step = 5, .group = 1, .members = spanning};
   const int taken = agent.reserve_result(where);
   boards_[1]->leave();
   for (const int rank : {0, 2}) boards_[rank]->release_through(6);

@@ -231,7 +231,7 @@ TEST(GroupAgreement, WhatTheLastRankWantedIsForgottenWithIt) {
   EXPECT_TRUE(pair[0].somebody_waits());
   pair.look(0, {.published = 3, .seen = 2});
   EXPECT_FALSE(pair[0].somebody_waits());
-  EXPECT_EQ(pair[0].line().rounds, 0);
+  EXPECT_EQ(pair[0].report().rounds, 0);
 }
 
 TEST(GroupAgreement, AllTogetherWhenNobodyOfThisMachineIsMissing) {
@@ -243,7 +243,7 @@ TEST(GroupAgreement, AllTogetherWhenNobodyOfThisMachineIsMissing) {
   pair.look(0, waiting(2));
   EXPECT_TRUE(pair[0].together_due());
   EXPECT_TRUE(pair[0].started().empty()) << "a step of all is no round of a group";
-  EXPECT_EQ(pair[0].line().step, 2U);
+  EXPECT_EQ(pair[0].report().step, 2U);
 }
 
 TEST(GroupAgreement, ItIsOverWhenAllHaveLeftAndNothingIsUnderWay) {
@@ -254,17 +254,17 @@ TEST(GroupAgreement, ItIsOverWhenAllHaveLeftAndNothingIsUnderWay) {
   pair.look(0, gone);
   pair.look(1, gone);
   ASSERT_TRUE(pair[0].together_due() && pair[1].together_due());
-  std::array lines{pair[0].line(), pair[1].line()};
-  EXPECT_EQ(lines[0].rounds, 1);
+  std::array reports{pair[0].report(), pair[1].report()};
+  EXPECT_EQ(reports[0].rounds, 1);
   for (int machine : {0, 1}) {
-    EXPECT_EQ(pair[machine].gather(lines), 0U);
+    EXPECT_EQ(pair[machine].gather(reports), 0U);
     EXPECT_FALSE(pair[machine].over()) << "of machine " << machine << ", before the last round";
   }
   pair[0].complete(kFirst);
-  lines = {pair[0].line(), pair[1].line()};
+  reports = {pair[0].report(), pair[1].report()};
   // The share of machine 0 comes after machine 1 has said that nothing is under way there.
   pair.deliver(0);
-  for (int machine : {0, 1}) pair[machine].gather(lines);
+  for (int machine : {0, 1}) pair[machine].gather(reports);
   EXPECT_TRUE(pair[0].over());
   EXPECT_FALSE(pair[1].over()) << "its end of the round is under way";
   EXPECT_FALSE(pair[1].together_due()) << "the others have gone";
