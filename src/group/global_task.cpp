@@ -16,8 +16,8 @@ double reserve_of(DataType type, int members) {
   return type == DataType::float16 ? std::exp2(std::ceil(std::log2(members))) : 1;
 }
 
-GroupTogether::GroupTogether(TaskContext& context, const board::GroupShape& shape,
-                             board::MachineGroupBoard& board, round::GroupAgreement& agreement)
+GlobalTask::GlobalTask(TaskContext& context, const board::GroupShape& shape,
+                       board::MachineGroupBoard& board, round::GroupAgreement& agreement)
     : context_(context),
       shape_(shape),
       board_(board),
@@ -34,14 +34,14 @@ GroupTogether::GroupTogether(TaskContext& context, const board::GroupShape& shap
   reports_.resize(report_bytes_ * context_.topology.machines());
 }
 
-Time GroupTogether::work(Time now) {
-  if (phase_ == Phase::idle && agreement_.together_due() && !begin()) return now + world::kShortly;
+Time GlobalTask::work(Time now) {
+  if (phase_ == Phase::idle && agreement_.global_due() && !begin()) return now + world::kShortly;
   if (phase_ == Phase::gathering && gathering_->done()) sum_up();
   if (phase_ == Phase::summing && sum_.done(moves_)) conclude();
   return board::kNever;
 }
 
-bool GroupTogether::begin() {
+bool GlobalTask::begin() {
   const round::GroupAgreement::MachineReport agreed = agreement_.report();
   share_ = {};
   if (agreed.step > 0) {
@@ -61,17 +61,16 @@ bool GroupTogether::begin() {
   return true;
 }
 
-GroupTogether::MachineReport GroupTogether::report_of(int machine) const {
+GlobalTask::MachineReport GlobalTask::report_of(int machine) const {
   MachineReport report;
   std::memcpy(&report, reports_.data() + machine * report_bytes_, sizeof report);
   return report;
 }
 
-std::vector<int> GroupTogether::contributors_of(int machine) const {
+std::vector<int> GlobalTask::contributors_of(int machine) const {
   const MachineReport report = report_of(machine);
   const std::vector<int>& machine_of = context_.topology.machine_of;
-  if (report.count < 0 || report.count > largest_ ||
-      report.staleness > agreement_.together_step()) {
+  if (report.count < 0 || report.count > largest_ || report.staleness > agreement_.global_step()) {
     throw BadMessage(machine, "brings more ranks, or older weights, than there are");
   }
   std::vector<int> ranks;
@@ -87,7 +86,7 @@ std::vector<int> GroupTogether::contributors_of(int machine) const {
   return ranks;
 }
 
-void GroupTogether::sum_up() {
+void GlobalTask::sum_up() {
   gathering_.reset();
   ++moves_;
   std::vector<round::GroupAgreement::MachineReport> agreed;
@@ -111,7 +110,7 @@ void GroupTogether::sum_up() {
   phase_ = Phase::summing;
 }
 
-void GroupTogether::conclude() {
+void GlobalTask::conclude() {
   std::vector<int> contributors;
   std::uint64_t staleness = 0;
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
@@ -123,7 +122,7 @@ void GroupTogether::conclude() {
     board_.publish_mean(where(), buffer_, contributors, staleness);
   }
   buffer_ = -1;
-  agreement_.complete_together();
+  agreement_.complete_global();
   phase_ = Phase::idle;
 }
 

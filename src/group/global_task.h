@@ -22,10 +22,10 @@ inline constexpr int kTogetherTag = 0;
 /// by it.
 double reserve_of(DataType type, int members);
 
-class GroupTogether {
+class GlobalTask {
  public:
-  GroupTogether(TaskContext& context, const board::GroupShape& shape,
-                board::MachineGroupBoard& board, round::GroupAgreement& agreement);
+  GlobalTask(TaskContext& context, const board::GroupShape& shape, board::MachineGroupBoard& board,
+             round::GroupAgreement& agreement);
 
   /// Does what can be done; returns when to look again without news.
   board::Time work(board::Time now);
@@ -52,7 +52,7 @@ class GroupTogether {
   /// The contributors of a machine. Throws BadMessage if they cannot be.
   std::vector<int> contributors_of(int machine) const;
   board::LocalGroup where() const {
-    return {.step = agreement_.together_step(), .group = 0, .members = everybody_};
+    return {.step = agreement_.global_step(), .group = 0, .members = everybody_};
   }
 
   TaskContext& context_;

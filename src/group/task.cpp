@@ -27,7 +27,7 @@ GroupTask::GroupTask(TaskContext context, std::shared_ptr<Region> region,
       board_(region_->data(), shape, context_.roster, context_.platform),
       agreement_(options, context_.topology.machine_of, context_.topology.machine),
       bytes_(shape.elements * size_of(shape.type)),
-      together_(context_, shape, board_, agreement_) {}
+      global_(context_, shape, board_, agreement_) {}
 
 Time GroupTask::work(Time now) {
   Time again_at = observe(now);
@@ -37,13 +37,13 @@ Time GroupTask::work(Time now) {
   for (auto at = under_way_.begin(); at != under_way_.end();) {
     at = advance(at->first, at->second) ? under_way_.erase(at) : std::next(at);
   }
-  again_at = std::min(again_at, together_.work(now));
+  again_at = std::min(again_at, global_.work(now));
   post();
   board_.note_elsewhere(agreement_.seen_elsewhere());
-  moving_ = together_.moving() ||
+  moving_ = global_.moving() ||
             std::any_of(under_way_.begin(), under_way_.end(),
                         [](const auto& entry) { return entry.second.sum.has_value(); });
-  return together_.under_way() || moving_ ? now : again_at;
+  return global_.under_way() || moving_ ? now : again_at;
 }
 
 void GroupTask::hear(int from, std::span<const std::byte> message) {

@@ -31,7 +31,7 @@ class GroupTask final : public AgentTask {
   void hear(int from, std::span<const std::byte> message) override;
   bool urgent() const override { return agreement_.somebody_waits(); }
   bool moving() const override { return moving_; }
-  std::uint64_t moves() const override { return moves_ + together_.moves(); }
+  std::uint64_t moves() const override { return moves_ + global_.moves(); }
   RankSet awaited() const override { return agreement_.missing(); }
   bool over() const override { return agreement_.over(); }
 
@@ -64,7 +64,7 @@ class GroupTask final : public AgentTask {
   round::GroupAgreement agreement_;
   std::size_t bytes_;
   std::map<round::GroupRound, Work> under_way_;
-  GroupTogether together_;
+  GlobalTask global_;
   bool moving_ = false;
   std::uint64_t moves_ = 0;
 };

@@ -28,7 +28,7 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<in
       machine_(machine),
       machine_of_(machine_of),
       ranks_of_(ranks_by_machine(machine_of)),
-      together_step_(plan_.every()),
+      global_step_(plan_.every()),
       seen_(machines()),
       asked_(machines()),
       askers_(machines()),
@@ -296,17 +296,17 @@ void GroupAgreement::bring(const GroupRound& key, GroupShare share) {
 
 // All together.
 
-bool GroupAgreement::together_due() const {
+bool GroupAgreement::global_due() const {
   if (!anybody_counts()) return !all_have_left_;
   return plan_.every() > 0 && std::all_of(own_.begin(), own_.end(), [&](const GroupFacts& rank) {
-           return !rank.counts || rank.published >= together_step_;
+           return !rank.counts || rank.published >= global_step_;
          });
 }
 
 GroupAgreement::MachineReport GroupAgreement::report() const {
   const auto count = std::count_if(rounds_.begin(), rounds_.end(),
                                    [](const auto& entry) { return under_way(entry.second); });
-  return {.step = anybody_counts() ? together_step_ : 0,
+  return {.step = anybody_counts() ? global_step_ : 0,
           .seen = least_seen(),
           .rounds = static_cast<int>(count)};
 }
@@ -321,7 +321,7 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
   int rounds = 0;
   for (int machine = 0; machine < machines(); ++machine) {
     const MachineReport& report = reports[machine];
-    if ((report.step != 0 && report.step != together_step_) || report.seen > kNobodysStep ||
+    if ((report.step != 0 && report.step != global_step_) || report.seen > kNobodysStep ||
         report.rounds < 0 || report.rounds > kMostRounds) {
       throw BadMessage(machine, "has a step or a number of rounds that there is not");
     }
@@ -334,7 +334,7 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
   if (step == 0) {
     all_have_left_ = rounds == 0;  // What was begun goes to its end.
   } else {
-    together_step_ = step;
+    global_step_ = step;
   }
   return step;
 }
@@ -394,7 +394,7 @@ GroupAgreement::Wanted GroupAgreement::what_is_wanted() const {
     wanted.member = own_ranks()[round.party.members.front()];
     break;
   }
-  if (anybody_counts() && together_due()) wanted = {.published = together_step_};
+  if (anybody_counts() && global_due()) wanted = {.published = global_step_};
   for (const GroupFacts& rank : own_) {
     if (!rank.counts || is_through(rank)) continue;
     if (wanted.published == 0) wanted.published = rank.published;

@@ -113,14 +113,14 @@ class GroupAgreement {
     int rounds = 0;  ///< Of groups, that are under way there.
   };
   /// Whether it is time to say it: nobody here is missing, or nobody is left here.
-  bool together_due() const;
+  bool global_due() const;
   MachineReport report() const;
   /// The reports of all machines. Returns the step at which all average now; 0 if nobody is left.
   /// Throws BadMessage for a report that cannot be.
   std::uint64_t gather(std::span<const MachineReport> reports);
   /// The step of the next time, or of the one under way.
-  std::uint64_t together_step() const { return together_step_; }
-  void complete_together() { together_step_ += plan_.every(); }
+  std::uint64_t global_step() const { return global_step_; }
+  void complete_global() { global_step_ += plan_.every(); }
   /// Nobody is left anywhere, and nothing is under way: what the others have ended may go on here.
   bool over() const;
 
@@ -207,7 +207,7 @@ class GroupAgreement {
   bool observed_ = false;  ///< They are what the board says.
   std::vector<Whereabouts> whereabouts_;
   std::map<GroupRound, Round> rounds_;
-  std::uint64_t together_step_;
+  std::uint64_t global_step_;
   bool all_have_left_ = false;
 
   std::vector<std::uint64_t> seen_;    ///< What every rank of each machine has seen.

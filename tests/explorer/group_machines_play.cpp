@@ -226,7 +226,7 @@ void GroupMachinesPlay::gather(int index) {
   machine.gathering = true;
   gatherings_[turn].reports[index] = machine.agreement.report();
   ++gatherings_[turn].said;
-  const std::uint64_t step = machine.agreement.together_step();
+  const std::uint64_t step = machine.agreement.global_step();
   for (const int number : machine.ranks) {
     if (ranks_[number].counts && ranks_[number].published != step) {
       fail("all average together without the newest weights of everybody");
@@ -241,7 +241,7 @@ void GroupMachinesPlay::hear_lines(int index) {
   machine.news = true;
   if (const std::uint64_t step = machine.agreement.gather(reports.reports); step > 0) {
     machine.results.insert({.step = step, .group = 0});
-    machine.agreement.complete_together();
+    machine.agreement.complete_global();
   }
   post(index);
 }
@@ -266,8 +266,7 @@ void GroupMachinesPlay::list_choices_of(int index) {
   }
   if (!machine.gathering) {
     // The agreement goes by what it was told last.
-    if (!machine.news && machine.agreement.together_due())
-      choices_.push_back({Kind::gather, index});
+    if (!machine.news && machine.agreement.global_due()) choices_.push_back({Kind::gather, index});
   } else if (gatherings_[machine.gathered].said == static_cast<int>(machines_.size())) {
     choices_.push_back({Kind::hear_lines, index});
   }

@@ -172,14 +172,14 @@ void play_groups(Input& input) {
         }
         break;
       case 4:
-        if (agreement.together_due()) {
+        if (agreement.global_due()) {
           std::vector<GroupAgreement::MachineReport> reports(topology.machines(),
                                                              agreement.report());
           reports[from] = {.step = input.near(reports[0].step),
                            .seen = input.near(reports[0].seen),
                            .rounds = input.near(0)};
           fine = sensible([&] {
-            if (agreement.gather(reports) > 0) agreement.complete_together();
+            if (agreement.gather(reports) > 0) agreement.complete_global();
           });
         }
         break;

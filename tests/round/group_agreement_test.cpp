@@ -239,9 +239,9 @@ TEST(GroupAgreement, AllTogetherWhenNobodyOfThisMachineIsMissing) {
   every_second.synchronise_every = 2;
   Pair pair(every_second);
   pair.look(0, computing(1));
-  EXPECT_FALSE(pair[0].together_due());
+  EXPECT_FALSE(pair[0].global_due());
   pair.look(0, waiting(2));
-  EXPECT_TRUE(pair[0].together_due());
+  EXPECT_TRUE(pair[0].global_due());
   EXPECT_TRUE(pair[0].started().empty()) << "a step of all is no round of a group";
   EXPECT_EQ(pair[0].report().step, 2U);
 }
@@ -253,7 +253,7 @@ TEST(GroupAgreement, ItIsOverWhenAllHaveLeftAndNothingIsUnderWay) {
   pair[0].bring(kFirst, {.contributors = {0}});
   pair.look(0, gone);
   pair.look(1, gone);
-  ASSERT_TRUE(pair[0].together_due() && pair[1].together_due());
+  ASSERT_TRUE(pair[0].global_due() && pair[1].global_due());
   std::array reports{pair[0].report(), pair[1].report()};
   EXPECT_EQ(reports[0].rounds, 1);
   for (int machine : {0, 1}) {
@@ -267,7 +267,7 @@ TEST(GroupAgreement, ItIsOverWhenAllHaveLeftAndNothingIsUnderWay) {
   for (int machine : {0, 1}) pair[machine].gather(reports);
   EXPECT_TRUE(pair[0].over());
   EXPECT_FALSE(pair[1].over()) << "its end of the round is under way";
-  EXPECT_FALSE(pair[1].together_due()) << "the others have gone";
+  EXPECT_FALSE(pair[1].global_due()) << "the others have gone";
   pair.look(1, gone);
   pair[1].bring(kFirst, {});
   pair[1].complete(kFirst);
