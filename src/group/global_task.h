@@ -1,6 +1,6 @@
 // What the agent does for a group average every so many steps: all ranks of all machines average
 // together. Nobody goes on before everybody has come. (When nobody is left, machines gather their
-// lines once more, and find out by that that it is over.)
+// reports once more, and find out by that that it is over.)
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 //
 // The agreement says which rounds are on and passes around what each machine brings; when that of
 // all is known, the machines of the group sum up by parts (sum_by_parts.h). Every so many steps all
-// ranks average together (group_together.h).
+// ranks average together (global_task.h).
 #pragma once
 
 #include <map>

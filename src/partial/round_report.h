@@ -1,5 +1,5 @@
 // What the machines tell each other of a round of a partial allreduce as they take part in it: a
-// line each, with sets of their ranks and, if it is short, the machine's sum. All lines are
+// report each, with sets of their ranks and, if it is short, the machine's sum. All reports are
 // gathered by every machine, and checked before anything of them is used.
 #pragma once
 

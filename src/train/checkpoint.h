@@ -13,8 +13,8 @@
 
 #include "syncopate/world.h"
 #include "train/checkpoint_folder.h"
-#include "train/course.h"
 #include "train/part.h"
+#include "train/run_progress.h"
 #include "train/together.h"
 
 namespace syncopate::train {

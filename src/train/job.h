@@ -8,9 +8,9 @@
 
 #include "syncopate/world.h"
 #include "train/config.h"
-#include "train/course.h"
 #include "train/result.h"
 #include "train/run_lock.h"
+#include "train/run_progress.h"
 
 namespace syncopate::train {
 

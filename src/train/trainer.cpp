@@ -101,7 +101,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
       device_(device_of(config, world)),
       task_(
           make_task(workload_, {.data = config.data, .model = config.model, .seed = config.seed})),
-      course_(config, task_->train_samples()),
+      run_progress_(config, task_->train_samples()),
       sampler_(task_->train_samples(), world.rank(), world.size(), config.seed),
       weather_(Imbalance::parse(config.imbalance), world.size(), world.rank(), config.seed),
       pacer_(clock_, told_to_end),
@@ -128,7 +128,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
     const auto& judged = snapshot->part.evaluations;
     const auto epoch = double(task_->train_samples());
     if (!judged.empty() && has_ended(config.until, epoch, {.judged = judged.back()})) {
-      course_.stop();
+      run_progress_.stop();
     }
   }
   strategy_ = make_strategy(config.strategy_in_full, {.world = world,
@@ -144,11 +144,11 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
 Trainer::~Trainer() = default;
 
 Result Trainer::run() {
-  pupil_->set_rate(course_.rate());
+  pupil_->set_rate(run_progress_.rate());
   world_.barrier();
   if (options_.resume) check_everybody_is_here();
   watch_.go();
-  while (!course_.must_stop()) {
+  while (!run_progress_.must_stop()) {
     step();
     after_exchanges();
   }
@@ -161,7 +161,7 @@ Result Trainer::run() {
   evaluate();
   flush_metrics();
   // The result comes last: a run that has one lacks nothing.
-  if (config_.checkpoints && !course_.diverged()) write_model();
+  if (config_.checkpoints && !run_progress_.diverged()) write_model();
   return write_result();
 }
 
@@ -260,43 +260,44 @@ void Trainer::compute(const std::vector<std::int64_t>& samples) {
 }
 
 void Trainer::exchanged(const Exchange& exchange) {
-  course_.follow(exchange);
+  run_progress_.follow(exchange);
   // Here, for a rank that was late applies several rounds in one step, each at the rate that the
   // others had for it.
-  pupil_->set_rate(course_.rate());
+  pupil_->set_rate(run_progress_.rate());
   sums_.waiting += seconds(exchange.waited);
   ++sums_.exchanges;
   sums_.contributors += exchange.contributors;
   sums_.staleness = std::max(sums_.staleness, double(exchange.staleness));
   sums_.dropped += double(exchange.dropped);
-  fresh_.push_back({exchange, course_.samples(), course_.training_loss()});
+  fresh_.push_back({exchange, run_progress_.samples(), run_progress_.training_loss()});
   fresh_.back().exchange.notes = {};  // They lie in the strategy's memory.
 }
 
 void Trainer::after_exchanges() {
   // At the end there is an evaluation anyway, of what finish() leaves.
-  const bool evaluates = course_.must_evaluate() && !course_.must_stop();
-  const bool ends = course_.must_stop() && config_.checkpoints;
-  if (!evaluates && !course_.must_save() && !ends) return;
+  const bool evaluates = run_progress_.must_evaluate() && !run_progress_.must_stop();
+  const bool ends = run_progress_.must_stop() && config_.checkpoints;
+  if (!evaluates && !run_progress_.must_save() && !ends) return;
   watch_.pause();
   pupil_->settle();
   world_.barrier();
   if (evaluates) evaluate();
   // The evaluation may have found that this is the end.
-  const bool saves = course_.must_save() || (course_.must_stop() && config_.checkpoints);
-  if (saves && !course_.diverged()) save();
-  course_.evaluated();
-  course_.saved();
+  const bool saves =
+      run_progress_.must_save() || (run_progress_.must_stop() && config_.checkpoints);
+  if (saves && !run_progress_.diverged()) save();
+  run_progress_.evaluated();
+  run_progress_.saved();
   flush_metrics();
   world_.barrier();
   watch_.go();
 }
 
 void Trainer::evaluate() {
-  evaluations_.push_back(evaluator_.evaluate(seconds(watch_.elapsed()), course_.samples()));
+  evaluations_.push_back(evaluator_.evaluate(seconds(watch_.elapsed()), run_progress_.samples()));
   const double epoch = double(task_->train_samples());
-  if (has_ended(config_.until, epoch, {.judged = evaluations_.back()})) course_.stop();
-  if (course_.is_beyond(evaluations_.back().loss)) course_.diverge();
+  if (has_ended(config_.until, epoch, {.judged = evaluations_.back()})) run_progress_.stop();
+  if (run_progress_.is_beyond(evaluations_.back().loss)) run_progress_.diverge();
   show_progress(true);
 }
 
@@ -307,12 +308,12 @@ void Trainer::show_progress(bool now) {
   // Before the first exchange there is nothing to show.
   if (!options_.show || (!now && sums_.exchanges == 0) || !leads(world_)) return;
   const double clock = seconds(watch_.elapsed());
-  Progress progress{.share = course_.share(),
-                    .samples = course_.samples(),
+  Progress progress{.share = run_progress_.share(),
+                    .samples = run_progress_.samples(),
                     .seconds = clock,
-                    .rounds = course_.exchanges(),
-                    .loss = course_.training_loss(),
-                    .accuracy = course_.training_accuracy()};
+                    .rounds = run_progress_.exchanges(),
+                    .loss = run_progress_.training_loss(),
+                    .accuracy = run_progress_.training_accuracy()};
   if (config_.until.kind == Until::Kind::seconds) progress.share = clock / config_.until.amount;
   if (!evaluations_.empty()) {
     progress.accuracy = evaluations_.back().accuracy;
@@ -338,12 +339,13 @@ Result Trainer::write_result() {
   std::vector<RankSums> ranks(std::size_t(world_.size()));
   std::memcpy(static_cast<void*>(ranks.data()), rounds.front().sum().data(),
               ranks.size() * sizeof(RankSums));
-  const Counted samples{.all = course_.samples(), .since = course_.samples() - samples_before_};
+  const Counted samples{.all = run_progress_.samples(),
+                        .since = run_progress_.samples() - samples_before_};
   Result result = sum_up(ranks, samples, evaluations_, config_.target, workload_.regression);
-  result.rounds = double(course_.exchanges());
+  result.rounds = double(run_progress_.exchanges());
   for (const RankSums& rank : ranks) signal_ = std::max(signal_, int(rank.signal));
   result.interrupted = signal_ != 0;
-  result.diverged = course_.diverged();
+  result.diverged = run_progress_.diverged();
   result.dead = world_.dead().list();
   write_for_all(kResultFile, [&] { return nlohmann::json(result).dump(2) + "\n"; });
   return result;
@@ -389,10 +391,10 @@ void Trainer::save() {
   const auto no_number = together_.each([&] {
     if (!is_finite(state)) throw std::runtime_error("it diverged");
   });
-  if (no_number) return course_.diverge();
+  if (no_number) return run_progress_.diverge();
   Snapshot snapshot{.part = {.ranks = world_.size(),
-                             .counters = {.samples = course_.samples(),
-                                          .exchanges = double(course_.exchanges()),
+                             .counters = {.samples = run_progress_.samples(),
+                                          .exchanges = double(run_progress_.exchanges()),
                                           .taken = double(sampler_.taken()),
                                           .seconds = seconds(watch_.elapsed()),
                                           .computing = sums_.computing,
@@ -457,7 +459,7 @@ void Trainer::load(const Snapshot& snapshot) {
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(snapshot.statistics.at(i));
   evaluations_ = snapshot.part.evaluations;
   add_last_evaluation_of(run_ / kEarlierResultFile, evaluations_);
-  course_.resume(kept.samples, std::uint64_t(kept.exchanges));
+  run_progress_.resume(kept.samples, std::uint64_t(kept.exchanges));
   if (snapshot.part.ranks == world_.size()) {
     sampler_.skip_to(std::uint64_t(kept.taken));
   } else {

@@ -15,11 +15,11 @@
 #include "syncopate/world.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
-#include "train/course.h"
 #include "train/evaluation.h"
 #include "train/metrics.h"
 #include "train/pace.h"
 #include "train/result.h"
+#include "train/run_progress.h"
 #include "train/sampler.h"
 #include "train/stopwatch.h"
 #include "train/weather.h"
@@ -99,7 +99,7 @@ class Trainer {
   std::unique_ptr<Task> task_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::unique_ptr<Pupil> pupil_;
-  Course course_;
+  RunProgress run_progress_;
   EpochSampler sampler_;
   Weather weather_;
   SteadyClock clock_;

@@ -57,10 +57,10 @@ struct Replicas {
 };
 
 /// Weights of every rank after each step, and after finish().
-using Course = std::vector<std::vector<Numbers>>;
+using RunProgress = std::vector<std::vector<Numbers>>;
 
-void expect_course(const std::string& strategy, int ranks, double momentum, const Course& course,
-                   std::size_t exchanges) {
+void expect_course(const std::string& strategy, int ranks, double momentum,
+                   const RunProgress& course, std::size_t exchanges) {
   SCOPED_TRACE(strategy + " with " + std::to_string(ranks) + " ranks");
   with_ranks(ranks, [&](World& world) {
     const int rank = world.rank();
@@ -105,7 +105,7 @@ TEST_P(LocalRule, AveragesAllWeightsEveryHStepsAndAtTheEnd) {
     for (const int every : {1, 3, 5}) {
       constexpr int kSteps = 15;
       Replicas replicas(ranks(), momentum);
-      Course course;
+      RunProgress course;
       for (int step = 0; step < kSteps + every / 2; ++step) {
         replicas.take_local_steps(step);
         if ((step + 1) % every == 0) replicas.average();
@@ -124,7 +124,7 @@ TEST_P(LocalRule, PostLocalIsSynchronousUntilStepT) {
     for (const int until : {1, 4}) {
       constexpr int kEvery = 3, kLocalSteps = 9;
       Replicas replicas(ranks(), momentum);
-      Course course;
+      RunProgress course;
       for (int step = 0; step < until + kLocalSteps; ++step) {
         if (step < until) {
           replicas.take_the_same_step(step);
@@ -143,7 +143,7 @@ TEST_P(LocalRule, PostLocalIsSynchronousUntilStepT) {
 
 TEST_P(LocalRule, PostLocalThatEndsEarlyIsSynchronous) {
   Replicas replicas(ranks(), 0.9);
-  Course course;
+  RunProgress course;
   for (int step = 0; step < 5; ++step) {
     replicas.take_the_same_step(step);
     course.push_back(replicas.weights);

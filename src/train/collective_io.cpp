@@ -1,7 +1,6 @@
-#include "train/together.h"
-
 #include <exception>
 
+#include "train/together.h"
 #include "world/world_state.h"
 
 namespace syncopate::train {

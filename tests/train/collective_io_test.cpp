@@ -1,6 +1,4 @@
 // Work that ranks do together: one acts for all, whoever is gone, and a failure reaches everyone.
-#include "train/together.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +6,7 @@
 #include <stdexcept>
 
 #include "strategy/play.h"
+#include "train/together.h"
 
 namespace syncopate::testing {
 namespace {

@@ -36,10 +36,10 @@ struct Position {
 /// Whether this is where the run ends. `epoch`: samples in the training set.
 bool has_ended(const Until& until, double epoch, const Position& position);
 
-class Course {
+class RunProgress {
  public:
   /// `epoch`: samples in the training set.
-  Course(const Config& config, std::int64_t epoch);
+  RunProgress(const Config& config, std::int64_t epoch);
 
   void follow(const Exchange& exchange);
 

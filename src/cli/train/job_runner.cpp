@@ -1,5 +1,3 @@
-#include "cli/train/crew.h"
-
 #include <fmt/format.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -22,6 +20,7 @@
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/program.h"
+#include "cli/train/crew.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"
 #include "train/checkpoint.h"

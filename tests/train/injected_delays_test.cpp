@@ -1,6 +1,4 @@
 // What the steps of each rank meet: the same for every strategy, and as the imbalance says.
-#include "train/weather.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "syncopate/error.h"
+#include "train/weather.h"
 
 namespace syncopate::train {
 namespace {

@@ -1,5 +1,3 @@
-#include "board/meeting.h"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "board/meeting.h"
 #include "board/platform.h"
 #include "board/roster.h"
 #include "board/segment.h"

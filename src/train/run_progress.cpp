@@ -1,4 +1,4 @@
-#include "train/course.h"
+#include "train/run_progress.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ bool has_ended(const Until& until, double epoch, const Position& position) {
   return false;
 }
 
-Course::Course(const Config& config, std::int64_t epoch)
+RunProgress::RunProgress(const Config& config, std::int64_t epoch)
     : until_(config.until),
       evaluate_every_(config.evaluate_every < 0 ? std::max<std::int64_t>(1, epoch / 4)
                                                 : config.evaluate_every),
@@ -34,11 +34,11 @@ Course::Course(const Config& config, std::int64_t epoch)
       cosine_(config.schedule == "cosine"),
       epoch_(double(epoch)) {}
 
-bool Course::crossed(double before, double after, std::int64_t every) {
+bool RunProgress::crossed(double before, double after, std::int64_t every) {
   return every > 0 && std::floor(before / double(every)) < std::floor(after / double(every));
 }
 
-void Course::follow(const Exchange& exchange) {
+void RunProgress::follow(const Exchange& exchange) {
   if (!exchange.agreed) return;
   ++exchanges_;
   const double before = samples_;
@@ -56,18 +56,18 @@ void Course::follow(const Exchange& exchange) {
   save_ = save_ || crossed(before, samples_, save_every_);
 }
 
-bool Course::is_beyond(double loss) const {
+bool RunProgress::is_beyond(double loss) const {
   // Far more than any training recovers from. A run that is resumed may have a first loss near 0,
   // and those of models that know nothing yet are about 1 or more.
   constexpr double kTimes = 1e4;
   return !std::isfinite(loss) || loss > kTimes * std::max(1.0, first_loss_);
 }
 
-bool Course::reached() const {
+bool RunProgress::reached() const {
   return has_ended(until_, epoch_, {.samples = samples_, .rounds = double(exchanges_)});
 }
 
-double Course::share() const {
+double RunProgress::share() const {
   double all = 0;
   if (until_.kind == Until::Kind::samples) all = samples_ / until_.amount;
   if (until_.kind == Until::Kind::epochs) all = samples_ / (until_.amount * epoch_);
@@ -75,11 +75,11 @@ double Course::share() const {
   return std::clamp(all, 0.0, 1.0);
 }
 
-double Course::rate() const {
+double RunProgress::rate() const {
   return cosine_ ? 0.5 * (1 + std::cos(std::numbers::pi * share())) : 1;
 }
 
-void Course::resume(double samples, std::uint64_t exchanges) {
+void RunProgress::resume(double samples, std::uint64_t exchanges) {
   samples_ = samples;
   exchanges_ = exchanges;
   stop_ = reached();  // Nothing is left to do, unless the end was moved on.

@@ -1,5 +1,3 @@
-#include "train/weather.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "base/durations.h"
 #include "round/trigger.h"
 #include "train/refusal.h"
+#include "train/weather.h"
 
 namespace syncopate::train {
 namespace {
