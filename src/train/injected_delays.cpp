@@ -1,3 +1,5 @@
+#include "train/injected_delays.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -11,7 +13,6 @@
 #include "base/durations.h"
 #include "round/trigger.h"
 #include "train/refusal.h"
-#include "train/weather.h"
 
 namespace syncopate::train {
 namespace {
@@ -115,7 +116,7 @@ std::vector<Duration> read_step_times(std::istream& text, const std::string& nam
   return times;
 }
 
-Weather::Weather(Imbalance imbalance, int ranks, int rank, std::uint64_t seed)
+InjectedDelays::InjectedDelays(Imbalance imbalance, int ranks, int rank, std::uint64_t seed)
     // The seed is mixed once more, because a trainer draws other things from the same one.
     : imbalance_(std::move(imbalance)),
       ranks_(ranks),
@@ -127,7 +128,7 @@ Weather::Weather(Imbalance imbalance, int ranks, int rank, std::uint64_t seed)
   }
 }
 
-bool Weather::is_struck(std::uint64_t step, int struck) const {
+bool InjectedDelays::is_struck(std::uint64_t step, int struck) const {
   // Every rank draws a lot for every other; the lowest are struck. Ties go to the lower rank.
   const std::uint64_t mine = round::mix(seed_, step, rank_);
   int lower = 0;
@@ -138,7 +139,7 @@ bool Weather::is_struck(std::uint64_t step, int struck) const {
   return lower < struck;
 }
 
-Duration Weather::length(std::uint64_t step, Duration undisturbed) const {
+Duration InjectedDelays::length(std::uint64_t step, Duration undisturbed) const {
   if (const auto* random = std::get_if<Imbalance::Random>(&imbalance_.form)) {
     return is_struck(step, random->ranks) ? undisturbed + random->delay : undisturbed;
   }

@@ -1,5 +1,5 @@
 // What an imbalance does to the steps of one rank. It depends on the seed, the rank and the step
-// alone, so that every strategy meets the same weather.
+// alone, so that every strategy meets the same delays.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace syncopate::train {
 /// anything else.
 std::vector<Duration> read_step_times(std::istream& text, const std::string& name);
 
-class Weather {
+class InjectedDelays {
  public:
   /// Throws Error if the imbalance does not suit so many ranks or its file cannot be read, on
   /// every rank alike: whoever starts ranks makes one first, to find out.
-  Weather(Imbalance imbalance, int ranks, int rank, std::uint64_t seed);
+  InjectedDelays(Imbalance imbalance, int ranks, int rank, std::uint64_t seed);
 
   /// How long step number `step` of this rank lasts (it counts its own, from 0) if it takes
   /// `undisturbed` without the imbalance.

@@ -15,10 +15,10 @@
 #include "syncopate/strategy.h"
 #include "train/checkpoint.h"
 #include "train/durable_file.h"
+#include "train/injected_delays.h"
 #include "train/metrics.h"
 #include "train/optimizers.h"
 #include "train/refusal.h"
-#include "train/weather.h"
 #include "train/workload.h"
 
 namespace syncopate::train {
@@ -112,7 +112,7 @@ class EndingsHeldBack {
 /// What depends on how many ranks there are.
 void check_ranks(const Config& config) {
   check_strategy(config.strategy_in_full, config.ranks);
-  Weather(Imbalance::parse(config.imbalance), config.ranks, 0, config.seed);
+  InjectedDelays(Imbalance::parse(config.imbalance), config.ranks, 0, config.seed);
 }
 
 /// The same for a run that goes on, whose strategy and imbalance cannot change.

@@ -103,7 +103,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
           make_task(workload_, {.data = config.data, .model = config.model, .seed = config.seed})),
       run_progress_(config, task_->train_samples()),
       sampler_(task_->train_samples(), world.rank(), world.size(), config.seed),
-      weather_(Imbalance::parse(config.imbalance), world.size(), world.rank(), config.seed),
+      delays_(Imbalance::parse(config.imbalance), world.size(), world.rank(), config.seed),
       pacer_(clock_, told_to_end),
       metrics_(config.metrics ? run / kMetricsFile : std::filesystem::path(), world.rank(),
                world.shared_state()->roster().across()),
@@ -254,7 +254,7 @@ void Trainer::compute(const std::vector<std::int64_t>& samples) {
     // what was slept between them.
     computed += watch_.elapsed() - part_began;
     const Duration whole = computed * parts / (part + 1);
-    pacer_.finish_part(part + 1, parts, weather_.length(step, std::max(paced, whole)));
+    pacer_.finish_part(part + 1, parts, delays_.length(step, std::max(paced, whole)));
     if (strategy_->enough(watch_.elapsed() - began)) break;
   }
 }

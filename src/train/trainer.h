@@ -16,13 +16,13 @@
 #include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/evaluation.h"
+#include "train/injected_delays.h"
 #include "train/metrics.h"
 #include "train/pace.h"
 #include "train/result.h"
 #include "train/run_progress.h"
 #include "train/sampler.h"
 #include "train/stopwatch.h"
-#include "train/weather.h"
 #include "train/workload.h"
 
 namespace syncopate::train {
@@ -101,7 +101,7 @@ class Trainer {
   std::unique_ptr<Pupil> pupil_;
   RunProgress run_progress_;
   EpochSampler sampler_;
-  Weather weather_;
+  InjectedDelays delays_;
   SteadyClock clock_;
   Pacer pacer_;
   Stopwatch watch_;

@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "fuzz/refused.h"
-#include "train/weather.h"
+#include "train/injected_delays.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace syncopate;

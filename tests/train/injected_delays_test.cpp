@@ -1,4 +1,6 @@
 // What the steps of each rank meet: the same for every strategy, and as the imbalance says.
+#include "train/injected_delays.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "syncopate/error.h"
-#include "train/weather.h"
 
 namespace syncopate::train {
 namespace {
@@ -21,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t kSeed = 1;
 constexpr Duration kStep = 10ms;
 
-Weather weather(const std::string& text, int ranks, int rank, std::uint64_t seed = kSeed) {
+InjectedDelays delays(const std::string& text, int ranks, int rank, std::uint64_t seed = kSeed) {
   return {Imbalance::parse(text), ranks, rank, seed};
 }
 
@@ -30,14 +31,14 @@ std::vector<Duration> lengths(const std::string& text, int ranks, std::uint64_t 
                               std::uint64_t seed = kSeed) {
   std::vector<Duration> all;
   for (int rank = 0; rank < ranks; ++rank) {
-    all.push_back(weather(text, ranks, rank, seed).length(step, kStep));
+    all.push_back(delays(text, ranks, rank, seed).length(step, kStep));
   }
   return all;
 }
 
 void expect_refused(const std::string& text, int ranks, const std::string& sentences) {
   try {
-    weather(text, ranks, 0);
+    delays(text, ranks, 0);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     EXPECT_EQ(error.what(), sentences);
@@ -73,9 +74,9 @@ TEST(Imbalance, EveryStrategyMeetsTheSameWeather) {
     for (int rank = 0; rank < 8; ++rank) {
       // One strategy takes its steps in order; another runs in another process, where nothing
       // was asked before, and resumes anywhere.
-      const Weather in_order = weather(text, 8, rank);
+      const InjectedDelays in_order = delays(text, 8, rank);
       for (std::uint64_t step = 0; step < 50; ++step) {
-        EXPECT_EQ(in_order.length(step, kStep), weather(text, 8, rank).length(step, kStep)) << text;
+        EXPECT_EQ(in_order.length(step, kStep), delays(text, 8, rank).length(step, kStep)) << text;
       }
     }
   }
@@ -89,7 +90,7 @@ TEST(Imbalance, WeatherOfASeedStaysTheSameAcrossVersions) {
     struck += std::to_string(std::max_element(all.begin(), all.end()) - all.begin());
   }
   EXPECT_EQ(struck, "457361313102");
-  EXPECT_NEAR(weather("lognormal:10ms,0.8", 8, 3).length(5, 0ns).count(), 4193593, 2);
+  EXPECT_NEAR(delays("lognormal:10ms,0.8", 8, 3).length(5, 0ns).count(), 4193593, 2);
 }
 
 TEST(Imbalance, AnotherSeedBringsAnotherWeather) {
@@ -120,7 +121,7 @@ TEST(Imbalance, RandomDelaysKDifferentRanksInEachStep) {
 TEST(Imbalance, RandomStrikesEveryRankEquallyOften) {
   constexpr int kSteps = 8000;
   for (int rank = 0; rank < 8; ++rank) {
-    const Weather one = weather("random:2x20ms", 8, rank);
+    const InjectedDelays one = delays("random:2x20ms", 8, rank);
     int struck = 0;
     for (std::uint64_t step = 0; step < kSteps; ++step) {
       if (one.length(step, kStep) > kStep) ++struck;
@@ -136,7 +137,7 @@ TEST(Imbalance, ShiftGivesEveryRankEveryDelayOnce) {
     EXPECT_EQ(std::set<Duration>(all.begin(), all.end()), every);
   }
   for (int rank = 0; rank < 8; ++rank) {
-    const Weather one = weather("shift:5..40ms", 8, rank);
+    const InjectedDelays one = delays("shift:5..40ms", 8, rank);
     std::set<Duration> met;
     for (std::uint64_t step = 100; step < 108; ++step) met.insert(one.length(step, kStep));
     EXPECT_EQ(met, every) << "rank " << rank;
@@ -162,7 +163,7 @@ TEST(Imbalance, LognormalHasItsMedian) {
   constexpr int kSteps = 10000;
   std::vector<double> drawn;
   for (int rank = 0; rank < kRanks; ++rank) {
-    const Weather one = weather("lognormal:10ms,0.8", kRanks, rank);
+    const InjectedDelays one = delays("lognormal:10ms,0.8", kRanks, rank);
     for (std::uint64_t step = 0; step < kSteps; ++step) {
       drawn.push_back(std::log(static_cast<double>(one.length(step, 0ns).count()) / 10e6));
     }
@@ -175,7 +176,7 @@ TEST(Imbalance, LognormalHasItsMedian) {
 }
 
 TEST(Imbalance, LognormalIsALeastLength) {
-  const Weather one = weather("lognormal:10ms,0.8", 2, 1);
+  const InjectedDelays one = delays("lognormal:10ms,0.8", 2, 1);
   for (std::uint64_t step = 0; step < 100; ++step) {
     EXPECT_EQ(one.length(step, kStep), std::max(kStep, one.length(step, 0ns)));
   }
@@ -185,14 +186,14 @@ TEST(Imbalance, TraceIsReplayedFromAnotherPlaceOnEachRank) {
   const TraceFile file("# recorded on two cores\r\n1\n2.5ms\n\n 300us # a short one\n0.004s\t\n");
   const Duration times[] = {1ms, 2500us, 300us, 4ms};
   for (int rank = 0; rank < 4; ++rank) {
-    const Weather one = weather(file.imbalance(), 4, rank);
+    const InjectedDelays one = delays(file.imbalance(), 4, rank);
     for (std::uint64_t step = 0; step < 12; ++step) {
       EXPECT_EQ(one.length(step, 0ns), times[(rank + step) % 4]);
       EXPECT_EQ(one.length(step, kStep), kStep);
     }
   }
   // Two ranks are spread over the file.
-  EXPECT_EQ(weather(file.imbalance(), 2, 1).length(0, 0ns), 300us);
+  EXPECT_EQ(delays(file.imbalance(), 2, 1).length(0, 0ns), 300us);
 }
 
 TEST(Imbalance, TraceErrorsNameTheFileAndTheLine) {
