@@ -93,15 +93,15 @@ ReadPart read_part_file(const fs::path& file, int rank, const std::string& kind,
 
 }  // namespace
 
-Checkpoints::Checkpoints(const World& world, Together& together, fs::path run, std::string kind)
+Checkpoints::Checkpoints(const World& world, CollectiveIo& io, fs::path run, std::string kind)
     : world_(world),
-      together_(together),
+      io_(io),
       run_(std::move(run)),
       folder_(checkpoint_of(run_)),
       kind_(std::move(kind)) {}
 
 void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
-  const auto check = [&](const Together::Failure& failure) {
+  const auto check = [&](const CollectiveIo::Failure& failure) {
     if (!failure) return;
     throw Error(ErrorCode::environment,
                 fmt::format("a checkpoint could not be written: {}", *failure),
@@ -109,14 +109,13 @@ void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& 
                             has_checkpoint(run_) ? "the checkpoint before this one is unharmed"
                                                  : "the run has no other checkpoint yet"));
   };
-  check(together_.one([&] { begin_checkpoint(run_); }));
+  check(io_.one([&] { begin_checkpoint(run_); }));
   ino_t written = 0;
-  const auto failure = together_.each(
+  const auto failure = io_.each(
       [&] { written = write_part(run_, world_.rank(), serialize(snapshot, optimizer, kind_)); });
-  if (failure) together_.one([&] { abandon_checkpoint(run_); });
+  if (failure) io_.one([&] { abandon_checkpoint(run_); });
   check(failure);
-  check(together_.one(
-      [&] { complete_checkpoint(run_, together_.present().list(), world_.rank(), written); }));
+  check(io_.one([&] { complete_checkpoint(run_, io_.present().list(), world_.rank(), written); }));
 }
 
 Snapshot Checkpoints::load(torch::optim::Optimizer& optimizer,

@@ -13,9 +13,9 @@
 
 #include "syncopate/world.h"
 #include "train/checkpoint_folder.h"
+#include "train/collective_io.h"
 #include "train/part.h"
 #include "train/run_progress.h"
-#include "train/together.h"
 
 namespace syncopate::train {
 
@@ -35,7 +35,7 @@ struct Fit {
 class Checkpoints {
  public:
   /// `kind`: what a run must have in common with one whose checkpoint it takes.
-  Checkpoints(const World& world, Together& together, std::filesystem::path run, std::string kind);
+  Checkpoints(const World& world, CollectiveIo& io, std::filesystem::path run, std::string kind);
 
   /// All ranks together. Throws Error(environment) on every rank if any part could not be
   /// written; the run can then go on from the checkpoint before.
@@ -53,7 +53,7 @@ class Checkpoints {
 
  private:
   World world_;
-  Together& together_;
+  CollectiveIo& io_;
   std::filesystem::path run_;
   std::filesystem::path folder_;
   std::string kind_;

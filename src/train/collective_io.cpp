@@ -1,6 +1,7 @@
+#include "train/collective_io.h"
+
 #include <exception>
 
-#include "train/together.h"
 #include "world/world_state.h"
 
 namespace syncopate::train {
@@ -15,7 +16,7 @@ RankSet gone(const World& world) {
   return ranks;
 }
 
-Together::Failure Together::each(const std::function<void()>& action) {
+CollectiveIo::Failure CollectiveIo::each(const std::function<void()>& action) {
   Failure failure;
   try {
     action();
@@ -30,7 +31,7 @@ Together::Failure Together::each(const std::function<void()>& action) {
   return failure;
 }
 
-Together::Failure Together::one(const std::function<void()>& action) {
+CollectiveIo::Failure CollectiveIo::one(const std::function<void()>& action) {
   for (;;) {
     const int leader = leader_;
     Failure failure = each([&] {

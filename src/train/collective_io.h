@@ -13,9 +13,9 @@ namespace syncopate::train {
 /// Ranks that nobody waits for any more: dead, or gone before the end.
 RankSet gone(const World& world);
 
-class Together {
+class CollectiveIo {
  public:
-  explicit Together(const World& world) : world_(world), failures_(world, 1) {}
+  explicit CollectiveIo(const World& world) : world_(world), failures_(world, 1) {}
 
   /// What went wrong, as this rank knows it. Either all ranks get one or none does.
   using Failure = std::optional<std::string>;

@@ -82,9 +82,9 @@ torch::Device device_of(const Config& config, const World& world) {
 
 }  // namespace
 
-class Trainer::Pupil final : public TorchLearner {
+class Trainer::ReportingLearner final : public TorchLearner {
  public:
-  Pupil(torch::optim::Optimizer& optimizer, Trainer& trainer)
+  ReportingLearner(torch::optim::Optimizer& optimizer, Trainer& trainer)
       : TorchLearner(optimizer), trainer_(trainer) {}
   void exchanged(const Exchange& exchange) override { trainer_.exchanged(exchange); }
 
@@ -108,8 +108,8 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
       metrics_(config.metrics ? run / kMetricsFile : std::filesystem::path(), world.rank(),
                world.shared_state()->roster().across()),
       evaluator_(world, *task_, device_),
-      together_(world),
-      checkpoints_(world, together_, run, kind_of(config)),
+      io_(world),
+      checkpoints_(world, io_, run, kind_of(config)),
       gather_(world, world.size() * sizeof(RankSums) / sizeof(double)),
       options_(options) {
   if (task_->uneven()) {
@@ -119,7 +119,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
   task_->model().to(device_);
   task_->model().train();
   optimizer_ = make_optimizer(config, task_->model().parameters());
-  pupil_ = std::make_unique<Pupil>(*optimizer_, *this);
+  learner_ = std::make_unique<ReportingLearner>(*optimizer_, *this);
   std::optional<Snapshot> snapshot;
   if (options.resume) {
     snapshot = checkpoints_.load(*optimizer_, task_->model().buffers());
@@ -132,7 +132,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
     }
   }
   strategy_ = make_strategy(config.strategy_in_full, {.world = world,
-                                                      .learner = *pupil_,
+                                                      .learner = *learner_,
                                                       .notes = kNotes,
                                                       .unsaved_notes = kNotes - kUnsaved,
                                                       .samples = task_->train_samples(),
@@ -144,7 +144,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
 Trainer::~Trainer() = default;
 
 Result Trainer::run() {
-  pupil_->set_rate(run_progress_.rate());
+  learner_->set_rate(run_progress_.rate());
   world_.barrier();
   if (options_.resume) check_everybody_is_here();
   watch_.go();
@@ -155,7 +155,7 @@ Result Trainer::run() {
   fresh_.clear();
   const Duration arrived = watch_.elapsed();
   strategy_->finish();
-  pupil_->settle();
+  learner_->settle();
   watch_.pause();
   keep_metrics({.arrived_s = seconds(arrived)});
   evaluate();
@@ -166,7 +166,7 @@ Result Trainer::run() {
 }
 
 void Trainer::check_everybody_is_here() {
-  const auto missing = together_.each([&] {
+  const auto missing = io_.each([&] {
     if (!gone(world_).empty()) throw std::runtime_error(to_string(gone(world_)));
   });
   if (!missing) return;
@@ -181,7 +181,7 @@ void Trainer::step() {
                      task_->train_samples());
   if (samples.empty()) samples = sampler_.next(std::size_t(config_.batch));
   strategy_->begin_step();
-  pupil_->zero_gradient();
+  learner_->zero_gradient();
   std::fill(strategy_->notes().begin(), strategy_->notes().end(), 0.0F);
   const Duration began = watch_.elapsed();
   compute(samples);
@@ -218,7 +218,7 @@ void Trainer::keep_metrics(StepTimes times) {
 void Trainer::flush_metrics() {
   if (!config_.metrics) return;
   metrics_.flush();
-  const auto failure = together_.each([&] {
+  const auto failure = io_.each([&] {
     if (metrics_.failure()) throw std::runtime_error(*metrics_.failure());
   });
   if (!failure || std::exchange(metrics_are_missing_, true)) return;
@@ -263,7 +263,7 @@ void Trainer::exchanged(const Exchange& exchange) {
   run_progress_.follow(exchange);
   // Here, for a rank that was late applies several rounds in one step, each at the rate that the
   // others had for it.
-  pupil_->set_rate(run_progress_.rate());
+  learner_->set_rate(run_progress_.rate());
   sums_.waiting += seconds(exchange.waited);
   ++sums_.exchanges;
   sums_.contributors += exchange.contributors;
@@ -279,7 +279,7 @@ void Trainer::after_exchanges() {
   const bool ends = run_progress_.must_stop() && config_.checkpoints;
   if (!evaluates && !run_progress_.must_save() && !ends) return;
   watch_.pause();
-  pupil_->settle();
+  learner_->settle();
   world_.barrier();
   if (evaluates) evaluate();
   // The evaluation may have found that this is the end.
@@ -365,7 +365,7 @@ void Trainer::write_model() {
 
 void Trainer::write_for_all(const char* file, const std::function<std::string()>& text) {
   const std::filesystem::path place = run_ / file;
-  const auto failure = together_.one([&] { replace_file(place, text()); });
+  const auto failure = io_.one([&] { replace_file(place, text()); });
   if (!failure) return;
   throw Error(ErrorCode::environment,
               fmt::format("{} cannot be written: {}", place.string(), *failure),
@@ -388,7 +388,7 @@ bool Trainer::is_finite(const StrategyState& state) const {
 void Trainer::save() {
   StrategyState state = strategy_->save();
   // With what is no number nothing can go on: the checkpoint before it stays.
-  const auto no_number = together_.each([&] {
+  const auto no_number = io_.each([&] {
     if (!is_finite(state)) throw std::runtime_error("it diverged");
   });
   if (no_number) return run_progress_.diverge();
@@ -408,10 +408,10 @@ void Trainer::save() {
                                           .before = sums_.before,
                                           .samples_before = samples_before_},
                              .evaluations = evaluations_,
-                             .weights = std::vector<float>(pupil_->size()),
+                             .weights = std::vector<float>(learner_->size()),
                              .strategy = std::move(state)}};
-  pupil_->read_weights(snapshot.part.weights);
-  if (auto heading = pupil_->heading()) {
+  learner_->read_weights(snapshot.part.weights);
+  if (auto heading = learner_->heading()) {
     snapshot.part.heading = {std::move(heading->before), heading->mass};
   }
   for (const torch::Tensor& buffer : task_->model().buffers()) {
@@ -433,7 +433,7 @@ void Trainer::check(const Counters& counters) const {
 void Trainer::load_strategy(const Part& part) {
   // All ranks look before any of them goes on, for they may load together.
   std::exception_ptr refusal;
-  const auto failure = together_.each([&] {
+  const auto failure = io_.each([&] {
     try {
       checkpoints_.taking([&] { strategy_->check(part.strategy); });
     } catch (...) {
@@ -447,14 +447,14 @@ void Trainer::load_strategy(const Part& part) {
                 "See what it says");
   }
   strategy_->load(part.strategy);
-  if (part.heading) pupil_->set_heading({part.heading->before, part.heading->mass});
+  if (part.heading) learner_->set_heading({part.heading->before, part.heading->mass});
 }
 
 void Trainer::load(const Snapshot& snapshot) {
   const Counters& kept = snapshot.part.counters;
   check(kept);
   const torch::NoGradGuard no_grad;
-  pupil_->write_weights(snapshot.part.weights);
+  learner_->write_weights(snapshot.part.weights);
   const auto buffers = task_->model().buffers();
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(snapshot.statistics.at(i));
   evaluations_ = snapshot.part.evaluations;

@@ -68,7 +68,7 @@ class Trainer {
   int signal() const { return signal_; }
 
  private:
-  class Pupil;  ///< The learner, which tells the trainer of every exchange.
+  class ReportingLearner;  ///< The learner, which tells the trainer of every exchange.
 
   /// What a rank that ended before the training began had under way would be lost.
   void check_everybody_is_here();
@@ -98,7 +98,7 @@ class Trainer {
   torch::Device device_;
   std::unique_ptr<Task> task_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
-  std::unique_ptr<Pupil> pupil_;
+  std::unique_ptr<ReportingLearner> learner_;
   RunProgress run_progress_;
   EpochSampler sampler_;
   InjectedDelays delays_;
@@ -107,7 +107,7 @@ class Trainer {
   Stopwatch watch_;
   Metrics metrics_;
   Evaluator evaluator_;
-  Together together_;
+  CollectiveIo io_;
   Checkpoints checkpoints_;
   Allreduce<double> gather_;
   TrainerOptions options_;

@@ -62,7 +62,7 @@ class CraftedCheckpoint : public ::testing::TestWithParam<const char*> {};
 TEST_P(CraftedCheckpoint, IsRefusedOrFitsTheModelAndTheOptimiser) {
   const TemporaryFolder folder;
   const World world = World::threads(1)[0];
-  Together together(world);
+  CollectiveIo together(world);
   Config config{.optimizer = GetParam(), .rate = 0.1};
   if (config.optimizer != "sgd") config.momentum = 0;
   const auto made = [&](Small& model) { return make_optimizer(config, model.parameters()); };
