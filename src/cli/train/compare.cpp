@@ -74,18 +74,19 @@ void show(const Comparison& comparison, const Wanted& wanted) {
   }
 }
 
-int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) {
+int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& options) {
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
-  if (crew.speaks()) {
-    fmt::print("{}\n{}; {} of each strategy\n", describe(first, crew), machine_description(),
+  if (runner.speaks()) {
+    fmt::print("{}\n{}; {} of each strategy\n", describe(first, runner), machine_description(),
                counted(wanted.repeat, "run"));
     std::fflush(stdout);
   }
   std::vector<std::pair<std::string, std::vector<train::Result>>> runs;
   for (const auto& config : wanted.configs) runs.emplace_back(config.strategy, 0);
   const auto conclude = [&] {
-    crew.first([&] { show(put_together(runs, wanted.target, first.target, regression), wanted); });
+    runner.first(
+        [&] { show(put_together(runs, wanted.target, first.target, regression), wanted); });
   };
   // One run of each, then the next of each: what changes on the machine meets them all.
   for (int round = 0; round < wanted.repeat; ++round) {
@@ -96,19 +97,19 @@ int compare(Crew& crew, const Wanted& wanted, const train::JobOptions& options) 
       labelled.label =
           fmt::format("[{}/{}] {}", std::size_t(round) * wanted.configs.size() + i + 1,
                       wanted.configs.size() * std::size_t(wanted.repeat), config.strategy);
-      const train::Finished finished = crew.run(config, labelled);
-      if (crew.speaks() && isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
+      const train::Finished finished = runner.run(config, labelled);
+      if (runner.speaks() && isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
       const bool died = finished.result && !finished.result->dead.empty();
       const std::string who = died ? named(finished.result->dead) + " died" : "";
       const bool ended = finished.exit_code == 0 && finished.result;
       if (ended) runs[i].second.push_back(*finished.result);
       // Here every run has ranks of its own; a launcher's are gone for all that follow.
       const bool last = round + 1 == wanted.repeat && i + 1 == wanted.configs.size();
-      const bool goes_on = ended && (!died || !crew.launcher() || last);
-      if (crew.speaks() && !ended) {
+      const bool goes_on = ended && (!died || !runner.launcher() || last);
+      if (runner.speaks() && !ended) {
         fmt::print(stderr, "syncopate: {} did not come to its end{}; what it wrote is in {}\n",
                    config.strategy, died ? ": " + who : "", finished.directory.string());
-      } else if (crew.speaks() && died) {
+      } else if (runner.speaks() && died) {
         fmt::print(stderr, "syncopate: in {} {} and the others went on{}\n", config.strategy, who,
                    goes_on ? "" : "; what follows would have fewer ranks, and is left out");
       }
@@ -148,9 +149,9 @@ void add_compare(CLI::App& program, int& exit_code) {
   add_settings(*command, typed->settings);
   command->footer(kHowCompareWorks);
   command->callback([typed, &exit_code] {
-    Crew crew;
+    JobRunner runner;
     Wanted wanted{.json = typed->json};
-    crew.first([&] {
+    runner.first([&] {
       read_job_options(typed->settings);
       if (split(typed->strategies).empty()) {
         throw UsageError("--strategies is empty; name at least one");
@@ -161,16 +162,16 @@ void add_compare(CLI::App& program, int& exit_code) {
       }
     });
     for (const std::string& strategy : split(typed->strategies)) {
-      wanted.configs.push_back(crew.decide([&] {
-        train::Config config = read_settings(typed->settings, strategy, crew);
+      wanted.configs.push_back(runner.decide([&] {
+        train::Config config = read_settings(typed->settings, strategy, runner);
         config.checkpoints = false;
         return config;
       }));
-      crew.check(wanted.configs.back());
+      runner.check(wanted.configs.back());
     }
     if (typed->repeat) wanted.repeat = int(whole_number("--repeat", *typed->repeat, 1, kMostRuns));
     if (typed->settings.target) wanted.target = wanted.configs.front().target;
-    exit_code = compare(crew, wanted, read_job_options(typed->settings));
+    exit_code = compare(runner, wanted, read_job_options(typed->settings));
   });
 }
 

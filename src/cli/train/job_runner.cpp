@@ -1,3 +1,5 @@
+#include "cli/train/job_runner.h"
+
 #include <fmt/format.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -20,7 +22,6 @@
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/program.h"
-#include "cli/train/crew.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"
 #include "train/checkpoint.h"
@@ -120,7 +121,7 @@ class Alarm {
 
 }  // namespace
 
-Crew::Crew() {
+JobRunner::JobRunner() {
   // A rank of `syncopate run` is told of no launcher, and starts ranks of its own.
   if (std::getenv(board::kRankVariable) == nullptr) launcher_ = fabric::launcher_from_environment();
   if (!launcher_) {
@@ -135,7 +136,7 @@ Crew::Crew() {
   count_cores();
 }
 
-void Crew::count_cores() {
+void JobRunner::count_cores() {
   struct Machine {
     double pool;  ///< What tells its cores from those of others.
     double ranks;
@@ -168,9 +169,9 @@ void Crew::count_cores() {
   }
 }
 
-bool Crew::fell_apart() { return is_broken; }
+bool JobRunner::fell_apart() { return is_broken; }
 
-void Crew::each(const std::function<void()>& action) {
+void JobRunner::each(const std::function<void()>& action) {
   if (!world_) return action();
   std::exception_ptr failure;
   try {
@@ -192,7 +193,7 @@ void Crew::each(const std::function<void()>& action) {
   if (sum[kOther] > 0 || !complete) throw Silence{kFailed};
 }
 
-std::string Crew::from_first(std::string text) {
+std::string JobRunner::from_first(std::string text) {
   if (!world_) return text;
   std::uint64_t size = text.size();
   world_->broadcast(std::span(&size, 1), 0);
@@ -201,20 +202,21 @@ std::string Crew::from_first(std::string text) {
   return text;
 }
 
-void Crew::first(const std::function<void()>& action) {
+void JobRunner::first(const std::function<void()>& action) {
   each([&] {
     if (speaks()) action();
   });
 }
 
-train::Config Crew::decide(const std::function<train::Config()>& decision) {
+train::Config JobRunner::decide(const std::function<train::Config()>& decision) {
   if (!world_) return decision();
   train::Config config;
   first([&] { config = decision(); });
   return train::parse_config(from_first(train::config_text(config)));
 }
 
-train::Position Crew::check(const train::Config& config, const std::optional<fs::path>& resumed) {
+train::Position JobRunner::check(const train::Config& config,
+                                 const std::optional<fs::path>& resumed) {
   train::Position position;
   each([&] {
     if (speaks() && resumed) {
@@ -227,7 +229,7 @@ train::Position Crew::check(const train::Config& config, const std::optional<fs:
   return position;
 }
 
-train::Finished Crew::run(const train::Config& config, const train::JobOptions& options) {
+train::Finished JobRunner::run(const train::Config& config, const train::JobOptions& options) {
   std::string directory;
   first([&] {
     const train::NewRun made = train::make_run(config, options.runs);
@@ -238,20 +240,20 @@ train::Finished Crew::run(const train::Config& config, const train::JobOptions& 
   return train_here(directory, config, options, false);
 }
 
-train::Finished Crew::resume(const fs::path& directory, const train::Config& config,
-                             const train::JobOptions& options) {
+train::Finished JobRunner::resume(const fs::path& directory, const train::Config& config,
+                                  const train::JobOptions& options) {
   first([&] { train::reopen_run(directory, config); });
   return train_here(directory.string(), config, options, true);
 }
 
-std::string Crew::go_on(const fs::path& directory) const {
+std::string JobRunner::go_on(const fs::path& directory) const {
   return fmt::format("go on {}with: syncopate train --resume {}",
                      launcher_ ? fmt::format("under {} ", to_string(launcher_->kind)) : "",
                      directory.string());
 }
 
-train::Finished Crew::train_here(const std::string& shown, const train::Config& config,
-                                 const train::JobOptions& options, bool resume) {
+train::Finished JobRunner::train_here(const std::string& shown, const train::Config& config,
+                                      const train::JobOptions& options, bool resume) {
   if (!world_) return train::start_ranks(shown, config, options, resume);
   // Relative to where the first rank is; the others may have been started elsewhere.
   const fs::path directory = from_first(speaks() ? fs::absolute(shown).string() : "");

@@ -15,10 +15,10 @@
 
 namespace syncopate::cli {
 
-class Crew {
+class JobRunner {
  public:
   /// Takes part in the world of a launcher, if there is one.
-  Crew();
+  JobRunner();
 
   /// Who started the ranks; nothing: nobody has, so there can be any number of them.
   const std::optional<fabric::Launcher>& launcher() const { return launcher_; }

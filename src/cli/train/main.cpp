@@ -8,7 +8,7 @@
 
 #include "cli/console/program.h"
 #include "cli/train/commands.h"
-#include "cli/train/crew.h"
+#include "cli/train/job_runner.h"
 
 namespace {
 
@@ -27,7 +27,7 @@ int main(int count, char** arguments) {
     cli::add_workloads(program);
     cli::add_rank(program);
   });
-  if (!cli::Crew::fell_apart()) return code;
+  if (!cli::JobRunner::fell_apart()) return code;
   std::fflush(nullptr);
   if (code != 0) std::this_thread::sleep_for(kForOthersToSpeak);
   std::_Exit(code);  // MPI would wait at the exit for ranks that are not there.

@@ -71,8 +71,8 @@ double pace_ms(const std::string& text) {
 }
 
 /// Ranks that are there already cannot be more or fewer.
-int read_ranks(const std::optional<std::string>& typed, int usual, const Crew& crew) {
-  const auto& launcher = crew.launcher();
+int read_ranks(const std::optional<std::string>& typed, int usual, const JobRunner& runner) {
+  const auto& launcher = runner.launcher();
   const int most = std::max(launch::kMostRanks, launcher ? launcher->ranks : 0);
   const int asked =
       typed ? int(whole_number("-n", *typed, 1, most)) : (launcher ? launcher->ranks : usual);
@@ -144,7 +144,7 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
 }
 
 train::Config read_settings(const TypedSettings& typed, const std::string& strategy,
-                            const Crew& crew) {
+                            const JobRunner& runner) {
   check_texts(typed);
   if (!typed.workload) {
     throw UsageError("--workload is missing; 'syncopate workloads' lists those there are");
@@ -168,7 +168,7 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
                        .device = typed.device.value_or("cpu"),
                        .data = typed.data.value_or(default_data()),
                        .metrics = !typed.no_metrics};
-  config.ranks = read_ranks(typed.ranks, config.ranks, crew);
+  config.ranks = read_ranks(typed.ranks, config.ranks, runner);
   if (typed.batch) config.batch = whole_number("--batch", *typed.batch, 1, kMostSamples);
   if (is_adam(config.optimizer)) {
     if (typed.momentum) {
@@ -189,7 +189,7 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
   if (typed.until) config.until = train::Until::parse(*typed.until);
   if (typed.target) config.target = target(*typed.target);
   if (typed.seed) config.seed = std::uint64_t(whole_number("--seed", *typed.seed, 0, kMostSamples));
-  config.pace_ms = crew.crowded(config.ranks) ? usual.pace_ms : 0;
+  config.pace_ms = runner.crowded(config.ranks) ? usual.pace_ms : 0;
   if (typed.pace) config.pace_ms = pace_ms(*typed.pace);
   if (typed.evaluate_every) {
     config.evaluate_every =
@@ -210,12 +210,12 @@ train::JobOptions read_job_options(const TypedSettings& typed) {
   return options;
 }
 
-std::string describe(const train::Config& config, const Crew& crew) {
+std::string describe(const train::Config& config, const JobRunner& runner) {
   const train::Workload& workload = train::workload(config.workload);
   std::string text = fmt::format(
       "{} ({}), {}{} x {} samples, {} at rate {}{}{}, until {}, imbalance {}", config.workload,
       config.model, counted(config.ranks, "rank"),
-      crew.machines() > 1 ? fmt::format(" on {} machines", crew.machines()) : "", config.batch,
+      runner.machines() > 1 ? fmt::format(" on {} machines", runner.machines()) : "", config.batch,
       config.optimizer, config.rate,
       config.schedule == "cosine" ? " that falls along a cosine" : "",
       config.optimizer == "sgd"
@@ -227,7 +227,7 @@ std::string describe(const train::Config& config, const Crew& crew) {
         "\nEach {} takes at least {} ms of a step: the rest is slept, so that {} on {} "
         "take the time they would take on devices of their own (--pace).",
         workload.unit, config.pace_ms, counted(config.ranks, "rank"),
-        counted(crew.cores(), "core"));
+        counted(runner.cores(), "core"));
   }
   return text;
 }

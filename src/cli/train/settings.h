@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/train/crew.h"
+#include "cli/train/job_runner.h"
 #include "train/config.h"
 #include "train/job.h"
 
@@ -25,10 +25,10 @@ void add_settings(CLI::App& command, TypedSettings& typed);
 
 /// The run of `crew` that was asked for, with `strategy`. Throws UsageError or Error.
 train::Config read_settings(const TypedSettings& typed, const std::string& strategy,
-                            const Crew& crew);
+                            const JobRunner& runner);
 train::JobOptions read_job_options(const TypedSettings& typed);
 
 /// How the run is set up, in two lines for the reader of its figures.
-std::string describe(const train::Config& config, const Crew& crew);
+std::string describe(const train::Config& config, const JobRunner& runner);
 
 }  // namespace syncopate::cli

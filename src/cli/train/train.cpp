@@ -33,13 +33,13 @@ exchange and rank), result.json, model.safetensors and checkpoint/. Ctrl-C ends 
 with a checkpoint. Evaluating and saving do not count as training time.)";
 
 void report(const train::Finished& finished, const train::Config& config, bool survive,
-            const Crew& crew) {
+            const JobRunner& runner) {
   if (isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
   const std::string directory = finished.directory.string();
   if (!finished.result) {
     const bool saved = train::has_checkpoint(finished.directory);
     fmt::print("The run did not come to its end; {}\n",
-               saved ? crew.go_on(directory) : "what it wrote is in " + directory);
+               saved ? runner.go_on(directory) : "what it wrote is in " + directory);
     return;
   }
   const train::Result& result = *finished.result;
@@ -61,7 +61,7 @@ void report(const train::Finished& finished, const train::Config& config, bool s
   if (result.dropped > 0) fmt::print("{:.0f} gradients were dropped\n", result.dropped);
   if (!result.dead.empty()) fmt::print("died on the way: {}\n", named(result.dead));
   const bool early = result.interrupted || (!result.dead.empty() && !survive);
-  fmt::print("{}\n", early ? "ended early; " + crew.go_on(directory) : directory);
+  fmt::print("{}\n", early ? "ended early; " + runner.go_on(directory) : directory);
 }
 
 /// Nobody wants to hear of it only from a loss that reads nan.
@@ -90,7 +90,7 @@ void report_resumption(const train::Position& before, const train::Config& confi
 /// A run that is resumed has its settings already: only when it ends, by how many and how fast may
 /// change.
 train::Config resumed(const TypedSettings& typed, const std::optional<std::string>& strategy,
-                      const std::string& directory, const Crew& crew) {
+                      const std::string& directory, const JobRunner& runner) {
   if (typed.runs) {
     throw UsageError("--runs is for new runs, and --resume goes on in " + directory +
                      "; leave one of them out");
@@ -100,7 +100,7 @@ train::Config resumed(const TypedSettings& typed, const std::optional<std::strin
   train::Config asked = kept;
   TypedSettings all = typed;
   if (!all.workload) all.workload = kept.workload;
-  const train::Config read = read_settings(all, strategy.value_or(kept.strategy), crew);
+  const train::Config read = read_settings(all, strategy.value_or(kept.strategy), runner);
   const nlohmann::json was = kept, now = read;
   const std::pair<const char*, bool> given[] = {
       {"workload", bool(typed.workload)},   {"model", bool(typed.model)},
@@ -117,7 +117,7 @@ train::Config resumed(const TypedSettings& typed, const std::optional<std::strin
                             was[name].dump(), now[name].dump()),
                 "Leave it out to go on as before, or start a new run without --resume");
   }
-  if (typed.ranks || crew.launcher()) asked.ranks = read.ranks;
+  if (typed.ranks || runner.launcher()) asked.ranks = read.ranks;
   if (typed.until) asked.until = read.until;
   if (typed.pace) asked.pace_ms = read.pace_ms;
   if (typed.evaluate_every) asked.evaluate_every = read.evaluate_every;
@@ -148,25 +148,25 @@ void add_train(CLI::App& program, int& exit_code) {
       ->group("What is kept");
   command->footer(kHowTrainWorks);
   command->callback([=, &exit_code] {
-    Crew crew;
-    const train::Config config = crew.decide([&] {
+    JobRunner runner;
+    const train::Config config = runner.decide([&] {
       read_job_options(*typed);
-      return *resume ? resumed(*typed, *strategy, **resume, crew)
-                     : read_settings(*typed, strategy->value_or("sync"), crew);
+      return *resume ? resumed(*typed, *strategy, **resume, runner)
+                     : read_settings(*typed, strategy->value_or("sync"), runner);
     });
-    const train::Position before = crew.check(config, *resume);
-    if (crew.speaks()) {
-      fmt::print("{}\n", describe(config, crew));
+    const train::Position before = runner.check(config, *resume);
+    if (runner.speaks()) {
+      fmt::print("{}\n", describe(config, runner));
       if (*resume) report_resumption(before, config);
       std::fflush(stdout);
     }
     const train::JobOptions options = read_job_options(*typed);
     const train::Finished finished =
-        *resume ? crew.resume(**resume, config, options) : crew.run(config, options);
-    if (crew.speaks()) report(finished, config, options.survive, crew);
+        *resume ? runner.resume(**resume, config, options) : runner.run(config, options);
+    if (runner.speaks()) report(finished, config, options.survive, runner);
     exit_code = finished.exit_code;
     if (finished.result && finished.result->diverged) {
-      if (crew.speaks()) explain_divergence(finished, config);
+      if (runner.speaks()) explain_divergence(finished, config);
       if (exit_code == 0) exit_code = kFailed;
     }
   });
