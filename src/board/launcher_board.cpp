@@ -1,3 +1,5 @@
+#include "board/launcher_board.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -5,7 +7,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "board/meeting.h"
 #include "board/platform.h"
 #include "board/roster.h"
 #include "board/segment.h"
@@ -13,7 +14,7 @@
 
 namespace syncopate::board {
 
-struct Meeting::Impl {
+struct LauncherBoard::Impl {
   std::shared_ptr<Segment> segment;
   std::shared_ptr<Mapping> mapping;
   std::unique_ptr<Platform> platform;
@@ -30,7 +31,7 @@ std::shared_ptr<Mapping> prepared(Segment& segment, int ranks) {
 
 }  // namespace
 
-Meeting::Meeting(int ranks) {
+LauncherBoard::LauncherBoard(int ranks) {
   auto segment = Segment::create();
   auto mapping = prepared(*segment, ranks);
   auto platform = make_process_platform(ranks);
@@ -39,11 +40,11 @@ Meeting::Meeting(int ranks) {
       Impl{std::move(segment), std::move(mapping), std::move(platform), roster});
 }
 
-Meeting::~Meeting() = default;
+LauncherBoard::~LauncherBoard() = default;
 
-std::string Meeting::address() const { return impl_->segment->address(); }
+std::string LauncherBoard::address() const { return impl_->segment->address(); }
 
-void Meeting::gone(int rank) { impl_->roster.gone(rank); }
+void LauncherBoard::gone(int rank) { impl_->roster.gone(rank); }
 
 Duration timeout_from_environment() {
   const char* text = std::getenv(kTimeoutVariable);

@@ -22,10 +22,10 @@ inline constexpr Duration kLongestTimeout = std::chrono::hours(24 * 365 * 10);
 /// How long a wait may take, as SYNCOPATE_TIMEOUT says; throws Error if it makes no sense.
 Duration timeout_from_environment();
 
-class Meeting {
+class LauncherBoard {
  public:
-  explicit Meeting(int ranks);
-  ~Meeting();
+  explicit LauncherBoard(int ranks);
+  ~LauncherBoard();
 
   /// The value for SYNCOPATE_BOARD: a path that is good while this process lives.
   std::string address() const;

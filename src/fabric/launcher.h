@@ -1,5 +1,6 @@
 // Which program started this one as one of several ranks, as its environment tells. Nothing is
-// started or contacted here. `syncopate run` is not among them: it has a board (board/meeting.h).
+// started or contacted here. `syncopate run` is not among them: it has a board
+// (board/launcher_board.h).
 #pragma once
 
 #include <cstdint>

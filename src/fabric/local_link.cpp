@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "syncopate/error.h"
 #include "syncopate/rank_set.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/version.h"
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "fabric/local_link.h"
 #include "fabric/own_code.h"
 #include "fabric/plugin_folders.h"

@@ -160,7 +160,7 @@ void Job::reap() {
 void Job::rank_ended(Rank& rank, int number, int status) {
   rank.process = 0;
   --running_;
-  meeting_.gone(number);
+  board_.gone(number);
   if (WIFSIGNALED(status)) {
     rank.outcome.signal = WTERMSIG(status);
   } else {

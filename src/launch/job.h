@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "launch/launcher.h"
 #include "launch/output.h"
 #include "launch/process.h"
@@ -81,7 +81,7 @@ class Job {
   SignalScope signals_;
   ReaperScope reaper_;
   OpenFilesScope open_files_;
-  board::Meeting meeting_;
+  board::LauncherBoard board_;
 
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;

@@ -44,7 +44,7 @@ Job::Job(const LaunchOptions& options, int lifeline)
       lifeline_(lifeline),
       out_(options.out),
       err_(options.err),
-      meeting_(options.ranks),
+      board_(options.ranks),
       ranks_(std::size_t(options.ranks)) {}
 
 void Job::start_ranks() {
@@ -67,7 +67,7 @@ bool Job::start_rank(int number, int null_input) {
   std::vector<std::pair<std::string, std::string>> variables{
       {board::kRankVariable, std::to_string(number)},
       {board::kRanksVariable, std::to_string(options_.ranks)},
-      {board::kBoardVariable, meeting_.address()},
+      {board::kBoardVariable, board_.address()},
   };
   if (options_.wait_timeout_seconds) {
     variables.emplace_back(board::kTimeoutVariable,

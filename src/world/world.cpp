@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "fabric/plugin.h"
 #include "syncopate/error.h"
 #include "world/world_state.h"

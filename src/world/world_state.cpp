@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "agent/wait.h"
+#include "board/launcher_board.h"
 #include "board/layout.h"
-#include "board/meeting.h"
 #include "partial/exchange.h"
 #include "syncopate/error.h"
 #include "world/task_queue.h"

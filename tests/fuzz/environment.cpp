@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "fabric/doorbell.h"
 #include "fabric/launcher.h"
 #include "fabric/plugin.h"

@@ -15,7 +15,7 @@
 #include <functional>
 #include <string>
 
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "board/segment.h"
 #include "support/refusal.h"
 #include "syncopate/syncopate.h"
@@ -69,7 +69,7 @@ void as_another(uid_t owner, uid_t other,
   if (maker == 0) {
     close(asked[1]);
     if (owner != 0) become(owner);
-    const board::Meeting meeting(2);
+    const board::LauncherBoard meeting(2);
     const std::string address = meeting.address();
     if (write(told[1], address.data(), address.size()) < 0) _exit(1);
     char end;

@@ -40,7 +40,7 @@ sigset_t child_signal() {
 
 }  // namespace
 
-Processes::Processes(int ranks, const Body& body) : meeting_(ranks), ranks_(ranks) {
+Processes::Processes(int ranks, const Body& body) : board_(ranks), ranks_(ranks) {
   const sigset_t set = child_signal();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   child_events_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -63,7 +63,7 @@ void Processes::start(int rank, const Body& body) {
     dup2(ends[1], STDERR_FILENO);
     setenv(board::kRankVariable, std::to_string(rank).c_str(), 1);
     setenv(board::kRanksVariable, std::to_string(ranks_.size()).c_str(), 1);
-    setenv(board::kBoardVariable, meeting_.address().c_str(), 1);
+    setenv(board::kBoardVariable, board_.address().c_str(), 1);
     live(rank, body);
   }
   close(ends[1]);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "syncopate/world.h"
 
 namespace syncopate::testing {
@@ -45,7 +45,7 @@ class Processes {
   /// Calls `act` from wait() once the time has passed.
   void after(std::chrono::milliseconds delay, std::function<void()> act);
   pid_t pid(int rank) const { return ranks_[rank].pid; }
-  board::Meeting& meeting() { return meeting_; }
+  board::LauncherBoard& meeting() { return board_; }
 
  private:
   struct Rank {
@@ -64,7 +64,7 @@ class Processes {
   bool all_over() const;
   std::string unfinished() const;
 
-  board::Meeting meeting_;
+  board::LauncherBoard board_;
   int child_events_;
   std::vector<Rank> ranks_;
   std::multimap<Clock::time_point, std::function<void()>> agenda_;

@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "cli/console/arguments.h"
 #include "fabric/doorbell.h"
 #include "fabric/launcher.h"

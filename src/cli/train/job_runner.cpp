@@ -17,7 +17,7 @@
 #include <sstream>
 #include <thread>
 
-#include "board/meeting.h"
+#include "board/launcher_board.h"
 #include "board/platform.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
