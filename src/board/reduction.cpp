@@ -114,7 +114,7 @@ bool Reduction::holds_chunk(int buffer, int rank) const {
   return false;
 }
 
-Reduction::Outcome Reduction::help(const Job& job) {
+Reduction::Outcome Reduction::help(const ReductionInput& job) {
   const int count = chunking_.count;
   // Helpers begin at different places, so that they seldom want the same chunk.
   const std::int64_t rank = roster_.rank();
@@ -129,7 +129,7 @@ Reduction::Outcome Reduction::help(const Job& job) {
   return pending ? outcome_of(job, 0, count) : Outcome::complete;
 }
 
-Reduction::Outcome Reduction::help(const Job& job, int begin, int end) {
+Reduction::Outcome Reduction::help(const ReductionInput& job, int begin, int end) {
   bool pending = false;
   for (int chunk = begin; chunk < end; ++chunk) {
     const Outcome outcome = help_with(job, chunk);
@@ -139,7 +139,7 @@ Reduction::Outcome Reduction::help(const Job& job, int begin, int end) {
   return pending ? outcome_of(job, begin, end) : Outcome::complete;
 }
 
-Reduction::Outcome Reduction::outcome_of(const Job& job, int begin, int end) const {
+Reduction::Outcome Reduction::outcome_of(const ReductionInput& job, int begin, int end) const {
   for (int chunk = begin; chunk < end; ++chunk) {
     const auto word = ChunkWord::unpack(chunk_word(job.buffer, chunk).load());
     if (word.tag > job.tag) return Outcome::over;
@@ -148,7 +148,7 @@ Reduction::Outcome Reduction::outcome_of(const Job& job, int begin, int end) con
   return Outcome::complete;
 }
 
-Reduction::Outcome Reduction::help_with(const Job& job, int chunk) const {
+Reduction::Outcome Reduction::help_with(const ReductionInput& job, int chunk) const {
   Shared<std::uint64_t>& shared = chunk_word(job.buffer, chunk);
   std::uint64_t value = shared.load();
   for (;;) {
@@ -182,7 +182,7 @@ void Reduction::describe(int buffer, const ResultHeader& result,
   std::copy(reporting.begin(), reporting.end(), bits(buffer, 1).begin());
 }
 
-void Reduction::write(const Job& job, int chunk) const {
+void Reduction::write(const ReductionInput& job, int chunk) const {
   if (chunk == 0) describe(job.buffer, *job.header, job.contributors, job.reporters);
   const std::size_t begin = chunk * chunking_.chunk;
   const std::size_t end = std::min(begin + chunking_.chunk, chunking_.elements);

@@ -43,7 +43,7 @@ struct Chunking {
 };
 
 /// A running round, as its helpers see it: frozen inputs and where the result goes.
-struct Job {
+struct ReductionInput {
   std::uint64_t tag;  ///< Grows with every use of a buffer for another round.
   int buffer;
   const Shared<std::uint64_t>* attempt;  ///< The word that names the current attempt …
@@ -71,9 +71,9 @@ class Reduction {
   static Layout extend(Layout layout, int ranks, int buffers, const Chunking& chunking,
                        DataType type);
 
-  Outcome help(const Job& job);
+  Outcome help(const ReductionInput& job);
   /// The same for the chunks from `begin` to `end` only, in order.
-  Outcome help(const Job& job, int begin, int end);
+  Outcome help(const ReductionInput& job, int begin, int end);
 
   /// Fetches what the first chunk of `buffer` will write to.
   void prefetch(int buffer) const;
@@ -96,9 +96,9 @@ class Reduction {
   Shared<std::uint64_t>& chunk_word(int buffer, int chunk) const;
   std::byte* head(int buffer) const;
   std::span<std::uint64_t> bits(int buffer, int set) const;
-  Outcome help_with(const Job& job, int chunk) const;
-  Outcome outcome_of(const Job& job, int begin, int end) const;
-  void write(const Job& job, int chunk) const;
+  Outcome help_with(const ReductionInput& job, int chunk) const;
+  Outcome outcome_of(const ReductionInput& job, int begin, int end) const;
+  void write(const ReductionInput& job, int chunk) const;
 
   std::byte* words_;
   std::byte* heads_;

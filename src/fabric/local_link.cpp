@@ -95,7 +95,7 @@ struct Greeting {
 
 class LocalLink : public Link {
  public:
-  explicit LocalLink(const Launcher& launcher) : name_(meeting_point()) {
+  explicit LocalLink(const JobEnvironment& launcher) : name_(meeting_point()) {
     topology_.rank = launcher.rank;
     topology_.machine_of.assign(launcher.ranks, 0);
     std::string host(256, '\0');
@@ -244,7 +244,7 @@ std::string LocalLink::from_first(const std::string& text) {
 
 }  // namespace
 
-std::unique_ptr<Link> make_local_link(const Launcher& launcher) {
+std::unique_ptr<Link> make_local_link(const JobEnvironment& launcher) {
   return std::make_unique<LocalLink>(launcher);
 }
 

@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "fabric/fabric.h"
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 
 namespace syncopate::fabric {
 
 /// All ranks of the launcher, on this machine, call this. Throws `timeout`, naming who did not come
 /// within SYNCOPATE_TIMEOUT, or `environment` if the place is taken by another job or user.
-std::unique_ptr<Link> make_local_link(const Launcher& launcher);
+std::unique_ptr<Link> make_local_link(const JobEnvironment& launcher);
 
 }  // namespace syncopate::fabric

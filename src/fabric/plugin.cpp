@@ -47,15 +47,15 @@ std::optional<Mpi> loaded() {
               "Link the program with Open MPI or MPICH");
 }
 
-Mpi of_launcher(const Launcher& launcher) {
+Mpi of_launcher(const JobEnvironment& launcher) {
   switch (launcher.kind) {
-    case Launcher::Kind::open_mpi:
-    case Launcher::Kind::slurm_pmix:
+    case JobEnvironment::Kind::open_mpi:
+    case JobEnvironment::Kind::slurm_pmix:
       return Mpi::open_mpi;
-    case Launcher::Kind::hydra:
-    case Launcher::Kind::slurm_pmi:
+    case JobEnvironment::Kind::hydra:
+    case JobEnvironment::Kind::slurm_pmi:
       return Mpi::mpich;
-    case Launcher::Kind::torchrun:
+    case JobEnvironment::Kind::torchrun:
       break;
   }
   throw Error(ErrorCode::environment,
@@ -65,7 +65,7 @@ Mpi of_launcher(const Launcher& launcher) {
               "machine");
 }
 
-Mpi choose(const Launcher& launcher) {
+Mpi choose(const JobEnvironment& launcher) {
   const std::optional<Mpi> asked = mpi_from_environment(), here = loaded();
   if (asked && here && *asked != *here) {
     throw Error(ErrorCode::environment,
@@ -74,7 +74,7 @@ Mpi choose(const Launcher& launcher) {
                 "Two MPIs cannot live in one process: unset " + std::string(kFabricVariable));
   }
   if (asked) return *asked;
-  if (launcher.kind == Launcher::Kind::torchrun) return of_launcher(launcher);
+  if (launcher.kind == JobEnvironment::Kind::torchrun) return of_launcher(launcher);
   return here ? *here : of_launcher(launcher);
 }
 
@@ -168,8 +168,9 @@ std::string own_build() {
   return std::string(board::kBuild) + " (protocol " + std::to_string(kProtocol) + ")";
 }
 
-std::unique_ptr<Link> connect(const Launcher& launcher, const std::string& build) {
-  const bool without_mpi = launcher.kind == Launcher::Kind::torchrun && !mpi_from_environment();
+std::unique_ptr<Link> connect(const JobEnvironment& launcher, const std::string& build) {
+  const bool without_mpi =
+      launcher.kind == JobEnvironment::Kind::torchrun && !mpi_from_environment();
   if (without_mpi && launcher.ranks_here == launcher.ranks) return make_local_link(launcher);
   const Mpi mpi = choose(launcher);
   const std::filesystem::path path = find(mpi);

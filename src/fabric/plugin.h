@@ -17,7 +17,7 @@
 #include <string>
 
 #include "fabric/fabric.h"
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 #include "syncopate/error.h"
 
 namespace syncopate::fabric {
@@ -48,7 +48,8 @@ std::optional<Mpi> mpi_from_environment();
 /// Throws `environment`: if there is no plug-in for it, if MPI cannot be started, or if MPI does
 /// not see as many ranks as the launcher started, or if another rank is of another build than this
 /// one, which is `build`.
-std::unique_ptr<Link> connect(const Launcher& launcher, const std::string& build = own_build());
+std::unique_ptr<Link> connect(const JobEnvironment& launcher,
+                              const std::string& build = own_build());
 
 /// What a link has thrown, for the program.
 Error as_error(const std::exception& exception);

@@ -304,16 +304,16 @@ Reduction::Outcome GroupBoard::help(const LocalGroup& where) {
     terms_.push_back({.values = slot_values(rank, word.slot), .weight = 1});
   }
   // While this rank has not been through the step, a buffer of its group is not taken anew.
-  const Job job{.tag = uses_[now.buffer].load(),
-                .buffer = now.buffer,
-                .attempt = &record(where).attempt,
-                .attempt_value = now.pack(),
-                .terms = terms_,
-                // The mean: a sum of weights may be more than sixteen bits can hold.
-                .scale = 1 / header.weight,
-                .header = &header,
-                .contributors = contributors_,
-                .reporters = nobody_};
+  const ReductionInput job{.tag = uses_[now.buffer].load(),
+                           .buffer = now.buffer,
+                           .attempt = &record(where).attempt,
+                           .attempt_value = now.pack(),
+                           .terms = terms_,
+                           // The mean: a sum of weights may be more than sixteen bits can hold.
+                           .scale = 1 / header.weight,
+                           .header = &header,
+                           .contributors = contributors_,
+                           .reporters = nobody_};
   const Reduction::Outcome outcome = reduction_.help(job);
   if (outcome == Reduction::Outcome::complete) publish_result(where, now);
   return outcome;

@@ -55,7 +55,7 @@ void RunningRound::retry(AttemptWord given_up) {
   if (memory_.control->attempt.replace(value, next.pack())) memory_.news->event.signal(platform_);
 }
 
-board::Job RunningRound::job(AttemptWord attempt) const {
+board::ReductionInput RunningRound::job(AttemptWord attempt) const {
   const double of_stage = stage_divisor();
   const double whole =
       divisor(shape_.scale, shape_.ranks, contributions_.count(), contributions_.header().weight);

@@ -46,7 +46,7 @@ class RunningRound {
   void prefetch_next(int rank) const { contributions_.prefetch_again(rank); }
 
  private:
-  board::Job job(AttemptWord attempt) const;
+  board::ReductionInput job(AttemptWord attempt) const;
   /// What the agent divides this machine's own sum by; 0 if no agent runs the rounds.
   double stage_divisor() const { return memory_.control->stage_divisor.load(); }
 

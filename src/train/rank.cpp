@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "train/job.h"
 #include "train/trainer.h"
+#include "train/training_job.h"
 #include "world/world_state.h"
 
 namespace syncopate::train {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fabric/company.h"
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 #include "fabric/plugin.h"
 
 namespace syncopate::testing {

@@ -6,7 +6,7 @@
 
 #include "board/launcher_board.h"
 #include "fabric/doorbell.h"
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 #include "fabric/plugin.h"
 #include "fabric/split.h"
 #include "fuzz/refused.h"
@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       throw fabric::as_error(exception);
     }
   });
-  std::optional<fabric::Launcher> launcher;
+  std::optional<fabric::JobEnvironment> launcher;
   const bool found = taken([&] { launcher = fabric::launcher_from_environment(); });
   if (launcher && (launcher->ranks < 1 || launcher->rank < 0 || launcher->rank >= launcher->ranks))
     broken("a rank is one of those that the launcher started");

@@ -1,10 +1,9 @@
 // What a launcher has put into the environment: NAME=VALUE lines, of names that are looked at.
-#include "fabric/launcher.h"
-
 #include <array>
 #include <cstdlib>
 #include <string>
 
+#include "fabric/job_environment.h"
 #include "fabric/own_code.h"
 #include "fabric/plugin.h"
 #include "fuzz/refused.h"

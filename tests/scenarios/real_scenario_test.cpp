@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 #include "scenarios/judge.h"
 #include "scenarios/lateness.h"
 #include "scenarios/real_player.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 #include "support/common.h"
 
 namespace syncopate::testing {

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "syncopate/error.h"
-#include "train/job.h"
 #include "train/metrics.h"
 #include "train/result.h"
 #include "train/temporary_folder.h"
+#include "train/training_job.h"
 
 namespace syncopate::testing {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/bench/report.h"
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
+#include "cli/console/phrases.h"
 #include "cli/console/table.h"
-#include "cli/console/words.h"
 #include "launch/launcher.h"
 
 namespace syncopate::cli::bench {

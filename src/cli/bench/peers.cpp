@@ -15,7 +15,7 @@
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
-#include "cli/console/words.h"
+#include "cli/console/phrases.h"
 #include "fabric/own_code.h"
 #include "fabric/plugin.h"
 

@@ -8,8 +8,8 @@
 
 #include "cli/bench/sizes.h"
 #include "cli/console/machine.h"
+#include "cli/console/phrases.h"
 #include "cli/console/table.h"
-#include "cli/console/words.h"
 
 namespace syncopate::cli::bench {
 

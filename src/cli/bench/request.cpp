@@ -6,9 +6,9 @@
 #include "cli/bench/rank.h"
 #include "cli/bench/sizes.h"
 #include "cli/console/arguments.h"
+#include "cli/console/phrases.h"
 #include "cli/console/program.h"
-#include "cli/console/words.h"
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 #include "launch/launcher.h"
 #include "syncopate/error.h"
 #include "syncopate/policy.h"
@@ -106,7 +106,7 @@ peers::Workload workload(const Typed& typed, const Defaults& defaults, int ranks
 
 /// Ranks that mpirun or the like has started measure themselves, wherever they are.
 Request checked_under_launcher(const Typed& typed, const Defaults& defaults, Request request,
-                               const fabric::Launcher& launcher) {
+                               const fabric::JobEnvironment& launcher) {
   if (!runs_anywhere(defaults.operation)) {
     refuse_under_launcher("syncopate bench " + defaults.operation,
                           "start it once, with --fabric to use MPI");

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "cli/bench/rank.h"
-#include "cli/console/words.h"
+#include "cli/console/phrases.h"
 #include "launch/launcher.h"
 #include "syncopate/world.h"
 
@@ -81,7 +81,7 @@ Side our_side(int ranks, const std::string& command) {
           .processes = ranks};
 }
 
-Side our_side_here(const fabric::Launcher& launcher) {
+Side our_side_here(const fabric::JobEnvironment& launcher) {
   Side side = {.name = "syncopate",
                .note = fmt::format("{}, started by {}", counted(launcher.ranks, "rank"),
                                    fabric::to_string(launcher.kind)),

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 
 namespace syncopate::cli::bench {
 
@@ -37,7 +37,7 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
                      int ranks_each);
 
 /// This process and the others that `launcher` has started.
-Side our_side_here(const fabric::Launcher& launcher);
+Side our_side_here(const fabric::JobEnvironment& launcher);
 
 /// The names --against knows, besides "all" and "none".
 const std::vector<std::string>& peer_names();

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "board/platform.h"
-#include "cli/console/words.h"
+#include "cli/console/phrases.h"
 
 namespace syncopate::cli {
 

@@ -16,7 +16,7 @@
 #include "board/launcher_board.h"
 #include "cli/console/arguments.h"
 #include "fabric/doorbell.h"
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 #include "fabric/plugin.h"
 #include "fabric/split.h"
 #include "syncopate/error.h"

@@ -10,13 +10,13 @@
 
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
+#include "cli/console/phrases.h"
 #include "cli/console/program.h"
-#include "cli/console/words.h"
 #include "cli/train/commands.h"
 #include "cli/train/comparison.h"
 #include "cli/train/settings.h"
 #include "syncopate/error.h"
-#include "train/job.h"
+#include "train/training_job.h"
 #include "train/workload.h"
 
 namespace syncopate::cli {

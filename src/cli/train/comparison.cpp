@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "cli/console/phrases.h"
 #include "cli/console/table.h"
-#include "cli/console/words.h"
 #include "syncopate/strategy.h"
 
 namespace syncopate::cli {

@@ -1,6 +1,6 @@
 // Who runs a job: ranks that this process starts on this machine, or, where mpirun, srun or
 // torchrun has started them, the ranks of which this process is one. Then all of them make the
-// same calls on their crew, and the first decides and speaks for all.
+// same calls on their runner, and the first decides and speaks for all.
 #pragma once
 
 #include <filesystem>
@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 #include "syncopate/allreduce.h"
 #include "syncopate/world.h"
-#include "train/job.h"
+#include "train/training_job.h"
 
 namespace syncopate::cli {
 
@@ -21,7 +21,7 @@ class JobRunner {
   JobRunner();
 
   /// Who started the ranks; nothing: nobody has, so there can be any number of them.
-  const std::optional<fabric::Launcher>& launcher() const { return launcher_; }
+  const std::optional<fabric::JobEnvironment>& launcher() const { return launcher_; }
   /// Whether this process prints what concerns all.
   bool speaks() const { return !world_ || world_->rank() == 0; }
   int cores() const { return cores_; }  ///< Of all hosts.
@@ -59,7 +59,7 @@ class JobRunner {
   train::Finished train_here(const std::string& shown, const train::Config& config,
                              const train::JobOptions& options, bool resume);
 
-  std::optional<fabric::Launcher> launcher_;
+  std::optional<fabric::JobEnvironment> launcher_;
   std::optional<World> world_;
   std::optional<train::RunLock> lock_;  ///< Of the run that is trained, with the first rank.
   std::optional<Allreduce<float>> failures_;

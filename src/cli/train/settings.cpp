@@ -9,7 +9,7 @@
 
 #include "base/durations.h"
 #include "cli/console/arguments.h"
-#include "cli/console/words.h"
+#include "cli/console/phrases.h"
 #include "fabric/plugin.h"
 #include "launch/launcher.h"
 #include "syncopate/strategy.h"

@@ -7,7 +7,7 @@
 
 #include "cli/train/job_runner.h"
 #include "train/config.h"
-#include "train/job.h"
+#include "train/training_job.h"
 
 namespace syncopate::cli {
 
@@ -23,7 +23,7 @@ struct TypedSettings {
 
 void add_settings(CLI::App& command, TypedSettings& typed);
 
-/// The run of `crew` that was asked for, with `strategy`. Throws UsageError or Error.
+/// The run of `runner` that was asked for, with `strategy`. Throws UsageError or Error.
 train::Config read_settings(const TypedSettings& typed, const std::string& strategy,
                             const JobRunner& runner);
 train::JobOptions read_job_options(const TypedSettings& typed);

@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/console/arguments.h"
+#include "cli/console/phrases.h"
 #include "cli/console/program.h"
-#include "cli/console/words.h"
 #include "cli/train/commands.h"
 #include "cli/train/settings.h"
 #include "syncopate/error.h"
 #include "train/checkpoint.h"
-#include "train/job.h"
+#include "train/training_job.h"
 #include "train/workload.h"
 
 namespace syncopate::cli {

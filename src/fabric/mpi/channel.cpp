@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "fabric/mpi/reduction.h"
+#include "fabric/mpi/operation.h"
 
 namespace syncopate::fabric::mpi {
 namespace {
@@ -118,7 +118,7 @@ std::unique_ptr<Operation> MpiChannel::gather(const void* mine, std::size_t byte
 // machine adds in the same tree. One thing is left: which payload survives when two NaNs meet.
 std::unique_ptr<Operation> MpiChannel::reduce(const void* mine, void* result, std::size_t elements,
                                               DataType type, Combine combine) {
-  const Reduction reduction = reduction_of(type, combine);
+  const MpiOperation reduction = reduction_of(type, combine);
   auto operation = std::make_unique<Requests>(pooled_);
   const std::size_t longest = longest_piece_ / reduction.element_bytes;
   for (std::size_t begin = 0; begin < elements; begin += longest) {

@@ -1,4 +1,4 @@
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 
 #include <charconv>
 #include <climits>
@@ -27,13 +27,14 @@ int number_from(const char* variable, int low, int high) {
   return value;
 }
 
-Launcher launcher(Launcher::Kind kind, const char* ranks_variable, const char* rank_variable) {
+JobEnvironment launcher(JobEnvironment::Kind kind, const char* ranks_variable,
+                        const char* rank_variable) {
   const int ranks = number_from(ranks_variable, 1, INT_MAX);
   return {kind, ranks, number_from(rank_variable, 0, ranks - 1)};
 }
 
-Launcher torchrun() {
-  Launcher result = launcher(Launcher::Kind::torchrun, "WORLD_SIZE", "RANK");
+JobEnvironment torchrun() {
+  JobEnvironment result = launcher(JobEnvironment::Kind::torchrun, "WORLD_SIZE", "RANK");
   result.ranks_here = number_from("LOCAL_WORLD_SIZE", 1, result.ranks);
   return result;
 }
@@ -66,24 +67,24 @@ void refuse_srun_without_mpi() {
 
 }  // namespace
 
-const char* to_string(Launcher::Kind kind) {
+const char* to_string(JobEnvironment::Kind kind) {
   switch (kind) {
-    case Launcher::Kind::open_mpi:
+    case JobEnvironment::Kind::open_mpi:
       return "Open MPI's mpirun";
-    case Launcher::Kind::hydra:
+    case JobEnvironment::Kind::hydra:
       return "MPICH's mpirun";
-    case Launcher::Kind::slurm_pmix:
+    case JobEnvironment::Kind::slurm_pmix:
       return "srun with PMIx";
-    case Launcher::Kind::slurm_pmi:
+    case JobEnvironment::Kind::slurm_pmi:
       return "srun with PMI";
-    case Launcher::Kind::torchrun:
+    case JobEnvironment::Kind::torchrun:
       return "torchrun";
   }
   return "unknown";
 }
 
-std::optional<Launcher> launcher_from_environment() {
-  using Kind = Launcher::Kind;
+std::optional<JobEnvironment> launcher_from_environment() {
+  using Kind = JobEnvironment::Kind;
   if (const char* fabric = std::getenv(kFabricVariable);
       fabric != nullptr && std::string_view(fabric) == "none") {
     return std::nullopt;

@@ -8,7 +8,7 @@
 
 namespace syncopate::fabric {
 
-struct Launcher {
+struct JobEnvironment {
   enum class Kind : std::uint8_t {
     open_mpi,    ///< Open MPI's mpirun.
     hydra,       ///< MPICH's mpirun, and others that speak PMI to their ranks.
@@ -23,10 +23,10 @@ struct Launcher {
 };
 
 /// As a person would call it: "Open MPI's mpirun".
-const char* to_string(Launcher::Kind kind);
+const char* to_string(JobEnvironment::Kind kind);
 
 /// Nothing if this process was started alone, or is to be alone: SYNCOPATE_FABRIC=none. Throws
 /// `environment` if the variables of a launcher contradict themselves.
-std::optional<Launcher> launcher_from_environment();
+std::optional<JobEnvironment> launcher_from_environment();
 
 }  // namespace syncopate::fabric

@@ -1,4 +1,4 @@
-#include "train/job.h"
+#include "train/training_job.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // What the environment tells about the launcher: the variables are set here as each one sets them.
-#include "fabric/launcher.h"
+#include "fabric/job_environment.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace syncopate::testing {
 namespace {
 
-using fabric::Launcher;
+using fabric::JobEnvironment;
 using Variables = std::map<std::string, std::string>;
 
 class LauncherDetection : public ::testing::Test {
@@ -29,7 +29,7 @@ class LauncherDetection : public ::testing::Test {
   static void set(const Variables& variables) {
     for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
   }
-  static void expect(const Variables& variables, Launcher::Kind kind, int ranks, int rank) {
+  static void expect(const Variables& variables, JobEnvironment::Kind kind, int ranks, int rank) {
     set(variables);
     const auto launcher = fabric::launcher_from_environment();
     ASSERT_TRUE(launcher);
@@ -59,30 +59,31 @@ TEST_F(LauncherDetection, NoVariablesAreNoLauncher) {
   EXPECT_FALSE(fabric::launcher_from_environment());
 }
 
-TEST_F(LauncherDetection, OpenMpi) { expect(kOpenMpi, Launcher::Kind::open_mpi, 4, 3); }
+TEST_F(LauncherDetection, OpenMpi) { expect(kOpenMpi, JobEnvironment::Kind::open_mpi, 4, 3); }
 
-TEST_F(LauncherDetection, Hydra) { expect(kHydra, Launcher::Kind::hydra, 5, 2); }
+TEST_F(LauncherDetection, Hydra) { expect(kHydra, JobEnvironment::Kind::hydra, 5, 2); }
 
 TEST_F(LauncherDetection, MpirunInsideASlurmJobIsMpirun) {
   set(kSlurmTask);
-  expect(kHydra, Launcher::Kind::hydra, 5, 2);
-  expect(kOpenMpi, Launcher::Kind::open_mpi, 4, 3);
+  expect(kHydra, JobEnvironment::Kind::hydra, 5, 2);
+  expect(kOpenMpi, JobEnvironment::Kind::open_mpi, 4, 3);
 }
 
 TEST_F(LauncherDetection, SrunWithPmix) {
   set({{"PMIX_RANK", "6"}});
-  expect(kSlurmTask, Launcher::Kind::slurm_pmix, 8, 6);
+  expect(kSlurmTask, JobEnvironment::Kind::slurm_pmix, 8, 6);
 }
 
 TEST_F(LauncherDetection, SrunWithPmi) {
   set({{"PMI_SIZE", "8"}, {"PMI_RANK", "6"}});
-  expect(kSlurmTask, Launcher::Kind::slurm_pmi, 8, 6);
+  expect(kSlurmTask, JobEnvironment::Kind::slurm_pmi, 8, 6);
 }
 
 TEST_F(LauncherDetection, ASmallerStepOfAJobCountsItsOwnTasks) {
   set(kSlurmTask);
   set({{"PMIX_RANK", "1"}});
-  expect({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}, Launcher::Kind::slurm_pmix, 2, 1);
+  expect({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}, JobEnvironment::Kind::slurm_pmix,
+         2, 1);
 }
 
 TEST_F(LauncherDetection, ABatchScriptIsAlone) {
@@ -102,17 +103,17 @@ TEST_F(LauncherDetection, SrunWithoutMpiIsRefused) {
                  [] { fabric::launcher_from_environment(); });
 }
 
-TEST_F(LauncherDetection, Torchrun) { expect(kTorchrun, Launcher::Kind::torchrun, 6, 5); }
+TEST_F(LauncherDetection, Torchrun) { expect(kTorchrun, JobEnvironment::Kind::torchrun, 6, 5); }
 
 TEST_F(LauncherDetection, VariablesOfTorchSetByHandUnderMpirunAreMpirun) {
   set(kTorchrun);
-  expect(kOpenMpi, Launcher::Kind::open_mpi, 4, 3);
+  expect(kOpenMpi, JobEnvironment::Kind::open_mpi, 4, 3);
 }
 
 TEST_F(LauncherDetection, TorchrunStartedBySrunIsTorchrun) {
   set(kSlurmTask);
   set({{"PMI_SIZE", "8"}, {"PMI_RANK", "6"}, {"TORCHELASTIC_RUN_ID", "none"}});
-  expect(kTorchrun, Launcher::Kind::torchrun, 6, 5);
+  expect(kTorchrun, JobEnvironment::Kind::torchrun, 6, 5);
 }
 
 TEST_F(LauncherDetection, SomeVariablesOfTorchAreNotEnough) {

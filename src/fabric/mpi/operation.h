@@ -9,12 +9,12 @@
 
 namespace syncopate::fabric::mpi {
 
-struct Reduction {
+struct MpiOperation {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op operation = MPI_OP_NULL;
   std::size_t element_bytes = 0;
 };
 
-Reduction reduction_of(DataType type, Combine combine);
+MpiOperation reduction_of(DataType type, Combine combine);
 
 }  // namespace syncopate::fabric::mpi
