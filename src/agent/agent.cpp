@@ -44,7 +44,7 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& top
       source_(std::move(source)),
       timeout_(timeout.count()),
       told_bell_(topology.machines()),
-      known_dead_(roster_.ranks()),
+      known_dead_(roster_.local_size()),
       peers_(topology.machines()),
       clock_(topology.machine) {}
 
@@ -245,10 +245,10 @@ bool Agent::look_after_ranks(Time now) {
   if (now < ranks_seen_at_ + kLookAfterRanksEvery) return false;
   ranks_seen_at_ = now;
   roster_.look_after();
-  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+  for (int rank = 0; rank < roster_.local_size(); ++rank) {
     if (known_dead_[rank] || !roster_.dead(rank)) continue;
     known_dead_[rank] = true;
-    send_to_others({.kind = Kind::dead, .number = roster_.number(rank)});
+    send_to_others({.kind = Kind::dead, .number = roster_.rank_of(rank)});
   }
   return true;
 }
@@ -275,10 +275,10 @@ void Agent::look_for_the_end(Time now) {
   gone_at_ = std::min(gone_at_, now);
   if (now < std::max(gone_at_, polling_.active_at()) + timeout_) return;
   // Others may have much to do yet; but where a wait was in vain, they may never get to it.
-  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+  for (int rank = 0; rank < roster_.local_size(); ++rank) {
     if (!roster_.waited_in_vain(rank)) continue;
     return fail(describe(topology_.machine) + " gave up: rank " +
-                    std::to_string(roster_.number(rank)) + " had waited in vain",
+                    std::to_string(roster_.rank_of(rank)) + " had waited in vain",
                 kStartAgain);
   }
 }

@@ -39,7 +39,7 @@ class AgentHandle {
   /// known.
   std::string awaited(const board::Roster& roster) const {
     RankSet ranks = mailbox_->awaited();
-    ranks.erase(roster.number());
+    ranks.erase(roster.rank());
     if (ranks.empty()) return "other machines";
     return (ranks.size() > 1 ? "ranks " : "rank ") + to_string(ranks);
   }

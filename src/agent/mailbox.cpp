@@ -35,8 +35,8 @@ void AgentMailbox::set(Bits& bits, int number, bool value) {
 }
 
 RankSet AgentMailbox::all_of(const Bits& bits) const {
-  RankSet result(roster_.world_ranks());
-  for (int number = 0; number < roster_.world_ranks(); ++number) {
+  RankSet result(roster_.world_size());
+  for (int number = 0; number < roster_.world_size(); ++number) {
     if ((bits[number / 64].load_relaxed() >> (number % 64) & 1) != 0) result.insert(number);
   }
   return result;
@@ -49,7 +49,7 @@ RankSet AgentMailbox::dead() const {
 }
 
 void AgentMailbox::note_awaited(const RankSet& ranks) {
-  for (int number = 0; number < roster_.world_ranks(); ++number) {
+  for (int number = 0; number < roster_.world_size(); ++number) {
     set(desk_.awaited, number, ranks.contains(number));
   }
 }

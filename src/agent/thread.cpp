@@ -101,7 +101,8 @@ void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time unti
     const Time again_at = turn(now);
     const bool news = event.read() != seen;
     // The agent's own thread rests meanwhile.
-    const bool stay = !news && agent_->polling().awake(now, agent_->budget(now), roster_.ranks());
+    const bool stay =
+        !news && agent_->polling().awake(now, agent_->budget(now), roster_.local_size());
     const bool under_way = again_at <= now;
     if (!stay && (under_way || !news)) hand_over(now, again_at);
     if (!stay) break;

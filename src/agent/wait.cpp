@@ -24,7 +24,7 @@ Wait::Wait(board::Roster& roster, board::Platform& platform, const Duration& tim
 void Wait::give_up(Time now, const std::string& whom, const std::string& where) {
   roster_.note_wait(/*in_vain=*/true);
   throw Error(ErrorCode::timeout,
-              "rank " + std::to_string(roster_.number()) + " waited " +
+              "rank " + std::to_string(roster_.rank()) + " waited " +
                   detail::in_seconds(lasted(now)) + " for " + whom + " in " + where,
               "Look at what these ranks do, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
 }
@@ -50,7 +50,7 @@ void Wait::look_after_others(board::Event& event, Time now) {
 }
 
 int helpers_to_wake(const board::Roster& roster, int chunks) {
-  return std::min({roster.ranks() - 1, chunks - 1, 2 * roster.cores()});
+  return std::min({roster.local_size() - 1, chunks - 1, 2 * roster.cores()});
 }
 
 Time Stall::patience_ends(board::AttemptWord attempt, Time now) {

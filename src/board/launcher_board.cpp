@@ -44,7 +44,7 @@ LauncherBoard::~LauncherBoard() = default;
 
 std::string LauncherBoard::address() const { return impl_->segment->address(); }
 
-void LauncherBoard::gone(int rank) { impl_->roster.gone(rank); }
+void LauncherBoard::gone(int local_rank) { impl_->roster.gone(local_rank); }
 
 Duration timeout_from_environment() {
   const char* text = std::getenv(kTimeoutVariable);

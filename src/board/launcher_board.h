@@ -32,7 +32,7 @@ class LauncherBoard {
 
   /// The process started for `rank` has ended. Without this a rank that ended before it joined
   /// would be waited for.
-  void gone(int rank);
+  void gone(int local_rank);
 
  private:
   struct Impl;

@@ -78,7 +78,7 @@ class ThreadPlatform : public Platform {
     syscall(SYS_futex, word.address(), FUTEX_WAKE, count, nullptr, nullptr, 0);
   }
 
-  bool alive(int /*rank*/, const ProcessId& /*process*/) override { return true; }
+  bool alive(int /*local_rank*/, const ProcessId& /*process*/) override { return true; }
 
   std::string describe(const ProcessId& /*process*/) override { return "a thread"; }
 
@@ -121,8 +121,8 @@ class ProcessPlatform final : public ThreadPlatform {
   ProcessPlatform(const ProcessPlatform&) = delete;
   ProcessPlatform& operator=(const ProcessPlatform&) = delete;
 
-  bool alive(int rank, const ProcessId& process) override {
-    Watch& watch = watches_[rank];
+  bool alive(int local_rank, const ProcessId& process) override {
+    Watch& watch = watches_[local_rank];
     if (watch.descriptor < 0 && !watch.unsupported) {
       watch.descriptor = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
       if (watch.descriptor < 0 && errno == ESRCH) return false;

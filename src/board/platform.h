@@ -53,7 +53,7 @@ class Platform {
   /// Wakes up to `count` ranks that sleep on `word`.
   virtual void wake(Shared<std::uint32_t>& word, int count) = 0;
   /// Whether the process that holds seat `rank` still runs (a stopped one does).
-  virtual bool alive(int rank, const ProcessId& process) = 0;
+  virtual bool alive(int local_rank, const ProcessId& process) = 0;
   /// "pid 4711, stopped", for messages.
   virtual std::string describe(const ProcessId& process) = 0;
   virtual Eagerness eagerness(bool oversubscribed) const = 0;

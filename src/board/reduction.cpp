@@ -53,7 +53,7 @@ Layout Reduction::extend(Layout layout, int ranks, int buffers, const Chunking& 
 
 Reduction::Reduction(std::byte* memory, const Layout& start, int buffers, const Chunking& chunking,
                      DataType type, const Roster& roster, Relocations relocations)
-    : head_bytes_(round_up(head_size(roster.world_ranks()), Layout::kUnit)),
+    : head_bytes_(round_up(head_size(roster.world_size()), Layout::kUnit)),
       value_bytes_(round_up(chunking.elements * size_of(type), Layout::kUnit)),
       chunking_(chunking),
       type_(type),
@@ -78,7 +78,7 @@ const ResultHeader& Reduction::header(int buffer) const {
 }
 
 std::span<std::uint64_t> Reduction::bits(int buffer, int set) const {
-  const std::size_t words = (roster_.world_ranks() + 63) / 64;
+  const std::size_t words = (roster_.world_size() + 63) / 64;
   return {reinterpret_cast<std::uint64_t*>(head(buffer) + sizeof(std::uint64_t) +
                                            sizeof(ResultHeader)) +
               set * words,
@@ -106,10 +106,10 @@ bool Reduction::in_use(int buffer) const {
   return false;
 }
 
-bool Reduction::holds_chunk(int buffer, int rank) const {
+bool Reduction::holds_chunk(int buffer, int local_rank) const {
   for (int chunk = 0; chunk < chunking_.count; ++chunk) {
     const auto word = ChunkWord::unpack(chunk_word(buffer, chunk).load());
-    if (word.phase == ChunkPhase::claimed && word.rank == rank) return true;
+    if (word.phase == ChunkPhase::claimed && word.rank == local_rank) return true;
   }
   return false;
 }
@@ -117,8 +117,9 @@ bool Reduction::holds_chunk(int buffer, int rank) const {
 Reduction::Outcome Reduction::help(const ReductionInput& job) {
   const int count = chunking_.count;
   // Helpers begin at different places, so that they seldom want the same chunk.
-  const std::int64_t rank = roster_.rank();
-  const auto first = static_cast<int>(job.front_first ? rank : rank * count / roster_.ranks());
+  const std::int64_t local_rank = roster_.local_rank();
+  const auto first =
+      static_cast<int>(job.front_first ? local_rank : local_rank * count / roster_.local_size());
   bool pending = false;
   for (int i = 0; i < count; ++i) {
     const Outcome outcome = help_with(job, (first + i) % count);
@@ -157,7 +158,8 @@ Reduction::Outcome Reduction::help_with(const ReductionInput& job, int chunk) co
     if (word.tag == job.tag && word.phase == ChunkPhase::done) return Outcome::complete;
     if (word.phase == ChunkPhase::claimed && !roster_.dead(word.rank)) return Outcome::pending;
     step(Step::claim);
-    const ChunkWord mine{.tag = job.tag, .phase = ChunkPhase::claimed, .rank = roster_.rank()};
+    const ChunkWord mine{
+        .tag = job.tag, .phase = ChunkPhase::claimed, .rank = roster_.local_rank()};
     if (!shared.replace(value, mine.pack())) continue;
     if (job.attempt->load() != job.attempt_value) {
       // The attempt ended between our look at it and the claim: let go, unwritten.

@@ -80,7 +80,7 @@ class Reduction {
   /// Whether a helper may still write into `buffer`: it is better left alone.
   bool in_use(int buffer) const;
   /// Whether `rank` has claimed a chunk of `buffer` and not let go.
-  bool holds_chunk(int buffer, int rank) const;
+  bool holds_chunk(int buffer, int local_rank) const;
 
   const ResultHeader& header(int buffer) const;
   std::span<const std::uint64_t> contributors(int buffer) const;

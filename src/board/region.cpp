@@ -33,7 +33,7 @@ Region::Region(std::shared_ptr<board::Segment> segment, const board::Roster& ros
       user_(user),
       offset_(offset),
       bytes_(bytes),
-      mapping_(segment_->map(offset, with_departures(bytes, roster.ranks()))) {}
+      mapping_(segment_->map(offset, with_departures(bytes, roster.local_size()))) {}
 
 Region::~Region() {
   if (!roster_.same_process()) return;  // A fork of the rank goes; the rank stays.
@@ -49,7 +49,7 @@ board::Shared<std::uint8_t>& Region::departed(int user) const {
 }
 
 bool Region::in_use() const {
-  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+  for (int rank = 0; rank < roster_.local_size(); ++rank) {
     if (roster_.expected(rank) && departed(rank).load() == 0) return true;
   }
   // The agent stays when its rank has left, until the last round is through.

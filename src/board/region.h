@@ -36,7 +36,7 @@ class Region {
   Region& operator=(const Region&) = delete;
   ~Region();
 
-  static int agent_of(const board::Roster& roster) { return roster.ranks(); }
+  static int agent_of(const board::Roster& roster) { return roster.local_size(); }
   std::byte* data() const { return mapping_->data(); }
 
  private:

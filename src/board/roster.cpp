@@ -29,8 +29,8 @@ void Roster::prepare(std::byte* memory, int ranks) {
 
 void Roster::prepare(std::byte* memory, std::span<const int> numbers, int world_ranks) {
   auto* seats = reinterpret_cast<Seat*>(memory + seats_offset());
-  for (std::size_t rank = 0; rank < numbers.size(); ++rank) {
-    seats[rank].number = static_cast<std::uint32_t>(numbers[rank]);
+  for (std::size_t local_rank = 0; local_rank < numbers.size(); ++local_rank) {
+    seats[local_rank].rank = static_cast<std::uint32_t>(numbers[local_rank]);
   }
   auto* header = reinterpret_cast<Header*>(memory);
   header->ranks = static_cast<std::uint32_t>(numbers.size());
@@ -48,33 +48,33 @@ int Roster::ranks_on(const std::byte* memory) {
   return static_cast<int>(header->ranks);
 }
 
-Roster::Roster(std::byte* memory, int rank, Platform& platform)
+Roster::Roster(std::byte* memory, int local_rank, Platform& platform)
     : header_(*reinterpret_cast<Header*>(memory)),
       seats_(reinterpret_cast<Seat*>(memory + seats_offset())),
       lives_(reinterpret_cast<Shared<std::uint8_t>*>(memory + lives_offset(ranks_on(memory)))),
       platform_(platform),
-      rank_(rank),
-      ranks_(ranks_on(memory)) {}
+      local_rank_(local_rank),
+      local_size_(ranks_on(memory)) {}
 
 void Roster::join(const ProcessId& process) {
-  Seat& seat = seats_[rank_];
+  Seat& seat = seats_[local_rank_];
   step(Step::join);
   // The seat is taken by its process number first, so that two processes cannot both have it.
   std::uint64_t nobody = 0;
   if (!seat.pid.replace(nobody, process.pid)) {
-    throw Error(ErrorCode::environment,
-                "rank " + std::to_string(number()) + " is already taken by process " +
-                    std::to_string(nobody),
-                "Make one World per rank, and start each rank once");
+    throw Error(
+        ErrorCode::environment,
+        "rank " + std::to_string(rank()) + " is already taken by process " + std::to_string(nobody),
+        "Make one World per rank, and start each rank once");
   }
   seat.started.store(process.started);
   seat.cores = platform_.cores().mask;
-  set_life(rank_, Life::absent, Life::present);
+  set_life(local_rank_, Life::absent, Life::present);
   check_seat();  // The launcher may have given the seat up: what it had started has ended.
 }
 
 void Roster::refuse_seat() const {
-  const std::string name = "rank " + std::to_string(number());
+  const std::string name = "rank " + std::to_string(rank());
   if (!same_process()) {
     throw Error(ErrorCode::closed, "a fork of " + name + " has used its world",
                 "Use a world and its collectives in the process that made it; after fork() only "
@@ -86,47 +86,47 @@ void Roster::refuse_seat() const {
               "the launcher starts as a rank does not end before the rank does");
 }
 
-void Roster::leave() { set_life(rank_, Life::present, Life::left); }
+void Roster::leave() { set_life(local_rank_, Life::present, Life::left); }
 
-void Roster::set_life(int rank, Life from, Life to) {
+void Roster::set_life(int local_rank, Life from, Life to) {
   auto expected_life = static_cast<std::uint8_t>(from);
-  if (lives_[rank].replace(expected_life, static_cast<std::uint8_t>(to))) {
+  if (lives_[local_rank].replace(expected_life, static_cast<std::uint8_t>(to))) {
     header_.event.signal(platform_);
   }
 }
 
-ProcessId Roster::process_of(int rank) const {
-  return {.pid = static_cast<std::uint32_t>(seats_[rank].pid.load()),
-          .started = seats_[rank].started.load()};
+ProcessId Roster::process_of(int local_rank) const {
+  return {.pid = static_cast<std::uint32_t>(seats_[local_rank].pid.load()),
+          .started = seats_[local_rank].started.load()};
 }
 
 RankSet Roster::dead() const {
-  RankSet set(world_ranks());
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if (dead(rank)) set.insert(number(rank));
+  RankSet set(world_size());
+  for (int local_rank = 0; local_rank < local_size_; ++local_rank) {
+    if (dead(local_rank)) set.insert(rank_of(local_rank));
   }
   return set;
 }
 
 bool Roster::look_after() {
   bool found = false;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if (rank == rank_ || life(rank) != Life::present) continue;
-    if (platform_.alive(rank, process_of(rank))) continue;
-    set_life(rank, Life::present, Life::dead);
+  for (int local_rank = 0; local_rank < local_size_; ++local_rank) {
+    if (local_rank == local_rank_ || life(local_rank) != Life::present) continue;
+    if (platform_.alive(local_rank, process_of(local_rank))) continue;
+    set_life(local_rank, Life::present, Life::dead);
     found = true;
   }
   return found;
 }
 
-void Roster::gone(int rank) {
-  set_life(rank, Life::absent, Life::dead);
-  set_life(rank, Life::present, Life::dead);
+void Roster::gone(int local_rank) {
+  set_life(local_rank, Life::absent, Life::dead);
+  set_life(local_rank, Life::present, Life::dead);
 }
 
-std::string Roster::describe(int rank) const {
-  const std::string name = "rank " + std::to_string(number(rank));
-  switch (life(rank)) {
+std::string Roster::describe(int local_rank) const {
+  const std::string name = "rank " + std::to_string(rank_of(local_rank));
+  switch (life(local_rank)) {
     case Life::absent:
       return name + " (has not joined)";
     case Life::left:
@@ -136,27 +136,27 @@ std::string Roster::describe(int rank) const {
     case Life::present:
       break;
   }
-  return name + " (" + platform_.describe(process_of(rank)) + ")";
+  return name + " (" + platform_.describe(process_of(local_rank)) + ")";
 }
 
 bool Roster::all_proposed(std::uint64_t number) const {
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if (awaits_proposal(rank, number)) return false;
+  for (int local_rank = 0; local_rank < local_size_; ++local_rank) {
+    if (awaits_proposal(local_rank, number)) return false;
   }
   return true;
 }
 
 std::string Roster::describe_awaited(std::uint64_t number) const {
   std::string missing;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if (!awaits_proposal(rank, number)) continue;
-    missing += (missing.empty() ? "" : ", ") + describe(rank);
+  for (int local_rank = 0; local_rank < local_size_; ++local_rank) {
+    if (!awaits_proposal(local_rank, number)) continue;
+    missing += (missing.empty() ? "" : ", ") + describe(local_rank);
   }
   return missing;
 }
 
 std::uint64_t Roster::propose(const Proposal& proposal, const Attachment& attachment) {
-  Seat& seat = seats_[rank_];
+  Seat& seat = seats_[local_rank_];
   // After a timeout the same proposal is still on the table, and others may yet come to it.
   const bool again = unanswered_ && seat.proposals[proposed_ % 2] == proposal;
   unanswered_ = false;
@@ -193,7 +193,7 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
       leave_on_the_table();
       note_wait(/*in_vain=*/true);
       throw Error(ErrorCode::timeout,
-                  "rank " + std::to_string(this->number()) + " waited in vain for " +
+                  "rank " + std::to_string(this->rank()) + " waited in vain for " +
                       describe_awaited(number) + " to join in a " + proposal.data(),
                   "Every rank must make the same collectives in the same order");
     }
@@ -203,37 +203,37 @@ std::uint64_t Roster::agree(const Proposal& proposal, Time deadline) {
 }
 
 bool Roster::all_agree() const {
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if (disagreement(rank) != nullptr) return false;
+  for (int local_rank = 0; local_rank < local_size_; ++local_rank) {
+    if (disagreement(local_rank) != nullptr) return false;
   }
   return true;
 }
 
-const Proposal* Roster::disagreement(int rank) const {
+const Proposal* Roster::disagreement(int local_rank) const {
   if (header_.event.number() >= proposed_) return nullptr;  // Somebody has compared.
-  const Seat& theirs = seats_[rank];
+  const Seat& theirs = seats_[local_rank];
   if (theirs.proposed.load() < proposed_) return nullptr;
   // The digest lies beside the number just read; the words are a longer way off.
-  if (theirs.digests[proposed_ % 2] == seats_[rank_].digests[proposed_ % 2]) return nullptr;
+  if (theirs.digests[proposed_ % 2] == seats_[local_rank_].digests[proposed_ % 2]) return nullptr;
   const Proposal& words = theirs.proposals[proposed_ % 2];
-  return words == seats_[rank_].proposals[proposed_ % 2] ? nullptr : &words;
+  return words == seats_[local_rank_].proposals[proposed_ % 2] ? nullptr : &words;
 }
 
 int Roster::cores() const {
   if (cores_ > 0) return cores_;
   Cores together{.quota = platform_.cores().quota};
   bool complete = true;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    complete = complete && life(rank) != Life::absent;
-    if (life(rank) != Life::present) continue;
+  for (int local_rank = 0; local_rank < local_size_; ++local_rank) {
+    complete = complete && life(local_rank) != Life::absent;
+    if (life(local_rank) != Life::present) continue;
     for (std::size_t word = 0; word < together.mask.size(); ++word) {
-      together.mask[word] |= seats_[rank].cores[word];
+      together.mask[word] |= seats_[local_rank].cores[word];
     }
   }
   if (complete) cores_ = together.count();
   return together.count();
 }
 
-bool Roster::oversubscribed() const { return ranks_ > cores(); }
+bool Roster::oversubscribed() const { return local_size_ > cores(); }
 
 }  // namespace syncopate::board

@@ -48,16 +48,16 @@ class Roster {
   /// The number of ranks, if `memory` holds a board of this build; throws Error otherwise.
   static int ranks_on(const std::byte* memory);
 
-  Roster(std::byte* memory, int rank, Platform& platform);
+  Roster(std::byte* memory, int local_rank, Platform& platform);
 
-  // Ranks are counted within the machine; in messages they have their numbers in the world.
-  int rank() const { return rank_; }
-  int ranks() const { return ranks_; }
-  int number(int rank) const { return static_cast<int>(seats_[rank].number); }
-  int number() const { return number(rank_); }
-  int world_ranks() const { return static_cast<int>(header_.world_ranks); }
+  // What is said of a rank is asked by its local rank; messages name it by its rank in the world.
+  int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
+  int rank_of(int local_rank) const { return static_cast<int>(seats_[local_rank].rank); }
+  int rank() const { return rank_of(local_rank_); }
+  int world_size() const { return static_cast<int>(header_.world_ranks); }
   /// Whether the world has other machines.
-  bool across() const { return world_ranks() != ranks_; }
+  bool across() const { return world_size() != local_size_; }
 
   /// Takes the seat; throws Error if a live process has it already, or others have given it up.
   void join(const ProcessId& process);
@@ -67,7 +67,7 @@ class Roster {
   bool same_process() const { return origin_.here(); }
   /// Whether the others still count on this rank. (They may be wrong about a rank that lives.)
   bool counted_on() const {
-    return lives_[rank_].load_relaxed() != static_cast<std::uint8_t>(Life::dead);
+    return lives_[local_rank_].load_relaxed() != static_cast<std::uint8_t>(Life::dead);
   }
   /// Whether this process may change the board on behalf of its rank.
   bool may_speak() const { return same_process() && counted_on(); }
@@ -79,16 +79,16 @@ class Roster {
       refuse_seat();
   }
 
-  Life life(int rank) const { return static_cast<Life>(lives_[rank].load()); }
+  Life life(int local_rank) const { return static_cast<Life>(lives_[local_rank].load()); }
   /// Whether waiting for `rank` makes sense: it is there, or may still come.
-  bool expected(int rank) const {
-    const Life life_now = life(rank);
+  bool expected(int local_rank) const {
+    const Life life_now = life(local_rank);
     return life_now == Life::present || life_now == Life::absent;
   }
-  bool dead(int rank) const { return life(rank) == Life::dead; }
+  bool dead(int local_rank) const { return life(local_rank) == Life::dead; }
   /// Whether its process is gone, though it has left and nobody waits for it.
-  bool left_and_gone(int rank) const {
-    return life(rank) == Life::left && !platform_.alive(rank, process_of(rank));
+  bool left_and_gone(int local_rank) const {
+    return life(local_rank) == Life::left && !platform_.alive(local_rank, process_of(local_rank));
   }
   /// Those of this machine, by their numbers in the world.
   RankSet dead() const;
@@ -96,16 +96,16 @@ class Roster {
   /// Asks the host about every present rank; returns whether a death was found.
   bool look_after();
   /// Notes the end of a rank from outside: what the launcher knows.
-  void gone(int rank);
+  void gone(int local_rank);
   /// "rank 3 (pid 4711, stopped)".
-  std::string describe(int rank) const;
+  std::string describe(int local_rank) const;
 
   /// How the last wait of this rank ended. After a timeout, what it waited for may never come.
   void note_wait(bool in_vain) const {
-    Shared<std::uint8_t>& mine = seats_[rank_].in_vain;
+    Shared<std::uint8_t>& mine = seats_[local_rank_].in_vain;
     if ((mine.load_relaxed() != 0) != in_vain) mine.store(in_vain ? 1 : 0);
   }
-  bool waited_in_vain(int rank) const { return seats_[rank].in_vain.load() != 0; }
+  bool waited_in_vain(int local_rank) const { return seats_[local_rank].in_vain.load() != 0; }
 
   /// Proposes the next thing to do together; returns its number, 1, 2, 3 …
   std::uint64_t propose(const Proposal& proposal, const Attachment& attachment = {});
@@ -115,20 +115,20 @@ class Roster {
   /// its own. Returns its number, 1, 2, 3 …; throws Error(timeout) naming the missing.
   std::uint64_t agree(const Proposal& proposal, Time deadline);
   /// What a rank proposed instead with that number; null if it agrees, or is gone.
-  const Proposal* disagreement(int rank) const;
+  const Proposal* disagreement(int local_rank) const;
   /// Whether `rank` has yet to make its proposal of that number.
-  bool awaits_proposal(int rank, std::uint64_t number) const {
-    return expected(rank) && seats_[rank].proposed.load() < number;
+  bool awaits_proposal(int local_rank, std::uint64_t number) const {
+    return expected(local_rank) && seats_[local_rank].proposed.load() < number;
   }
   /// "rank 3 (pid 4711, stopped), rank 5 (…)": those whose proposal is awaited.
   std::string describe_awaited(std::uint64_t number) const;
   /// Whether every expected rank has made its proposal of that number; and what one of them said.
   bool all_proposed(std::uint64_t number) const;
-  const Proposal& proposal(int rank, std::uint64_t number) const {
-    return seats_[rank].proposals[number % 2];
+  const Proposal& proposal(int local_rank, std::uint64_t number) const {
+    return seats_[local_rank].proposals[number % 2];
   }
-  const Attachment& attachment(int rank, std::uint64_t number) const {
-    return seats_[rank].attachments[number % 2];
+  const Attachment& attachment(int local_rank, std::uint64_t number) const {
+    return seats_[local_rank].attachments[number % 2];
   }
 
   /// Whether the ranks outnumber the cores they may run on.
@@ -144,7 +144,7 @@ class Roster {
     Event event;  ///< A rank joined, proposed, left or died.
   };
   struct alignas(64) Seat {
-    std::uint32_t number;  ///< In the world.
+    std::uint32_t rank;  ///< In the world.
     Shared<std::uint64_t> pid;
     Shared<std::uint64_t> started;
     Shared<std::uint64_t> proposed;        ///< The number of the newest collective proposed.
@@ -158,9 +158,9 @@ class Roster {
 
   static std::size_t seats_offset();
   static std::size_t lives_offset(int ranks);
-  void set_life(int rank, Life from, Life to);
+  void set_life(int local_rank, Life from, Life to);
   bool all_agree() const;
-  ProcessId process_of(int rank) const;
+  ProcessId process_of(int local_rank) const;
   [[noreturn]] void refuse_seat() const;
 
   Header& header_;
@@ -168,8 +168,8 @@ class Roster {
   Shared<std::uint8_t>* lives_;  ///< Packed: read often, written almost never.
   Platform& platform_;
   Origin origin_;
-  int rank_;
-  int ranks_;
+  int local_rank_;
+  int local_size_;
   std::uint64_t proposed_ = 0;
   bool unanswered_ = false;  ///< The last wait for the others' proposals timed out.
   mutable int cores_ = 0;    ///< Known once everybody has joined.

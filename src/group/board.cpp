@@ -106,7 +106,7 @@ GroupBoard::GroupBoard(std::byte* memory, const GroupShape& shape, const Parts& 
 
 int GroupBoard::free_slot(RoundNumber own_step,
                           const std::function<int(RoundNumber)>& group_of) const {
-  const int me = roster_.rank();
+  const int me = roster_.local_rank();
   std::array<bool, kSlots> busy{};
   busy[published_slot(me)] = true;
   for (RoundNumber ahead = own_step + 1; ahead <= own_step + shape_.window; ++ahead) {
@@ -124,7 +124,7 @@ int GroupBoard::free_slot(RoundNumber own_step,
 
 void GroupBoard::publish(int slot_index, RoundNumber step_number) {
   step(Step::deposit);
-  ranks_[roster_.rank()].publication.store(
+  ranks_[roster_.local_rank()].publication.store(
       Publication{.step = step_number, .slot = slot_index}.pack());
 }
 
@@ -138,7 +138,7 @@ int GroupBoard::published_slot(int rank) const {
 
 bool GroupBoard::release_through(RoundNumber step_number) {
   step(Step::release);
-  ranks_[roster_.rank()].seen.store(step_number);
+  ranks_[roster_.local_rank()].seen.store(step_number);
   if (hot_->blocked.load() == 0) return false;
   hot_->blocked.store(0);
   hot_->event.signal(platform_);
@@ -146,7 +146,7 @@ bool GroupBoard::release_through(RoundNumber step_number) {
 }
 
 void GroupBoard::leave() {
-  left_[roster_.rank()].store(1);
+  left_[roster_.local_rank()].store(1);
   for (int i = 0; i < shape_.depth() * shape_.groups; ++i) records_[i].event.signal(platform_);
   hot_->event.signal(platform_);
 }
@@ -231,7 +231,7 @@ void GroupBoard::let_go(int buffer, const LocalGroup& where, int taker) {
 }
 
 void GroupBoard::give_back(int buffer, RoundNumber step_number) {
-  std::uint64_t value = Reservation{.step = step_number, .rank = roster_.rank()}.pack();
+  std::uint64_t value = Reservation{.step = step_number, .rank = roster_.local_rank()}.pack();
   reservations_[buffer].replace(value, 0);
 }
 
@@ -240,7 +240,7 @@ bool GroupBoard::start(const LocalGroup& where) {
   Shared<std::uint64_t>& word = record(where).attempt;
   std::uint64_t value = word.load();
   if (AttemptWord::unpack(value).round >= where.step) return false;
-  const int buffer = reserve(where, roster_.rank());
+  const int buffer = reserve(where, roster_.local_rank());
   if (buffer == kNone) return false;
   if (word.replace(value, AttemptWord{.round = where.step, .buffer = buffer}.pack())) return true;
   give_back(buffer, where.step);
@@ -250,7 +250,7 @@ bool GroupBoard::start(const LocalGroup& where) {
 void GroupBoard::retry(const LocalGroup& where, AttemptWord given_up) {
   step(Step::retry);
   hot_->abandoned.store(1);
-  const int buffer = reserve(where, roster_.rank());
+  const int buffer = reserve(where, roster_.local_rank());
   if (buffer == kNone) return;
   std::uint64_t value = given_up.pack();
   const AttemptWord next{.round = where.step, .buffer = buffer};
@@ -297,7 +297,7 @@ Reduction::Outcome GroupBoard::help(const LocalGroup& where) {
     const auto word = MemberWord::unpack(member_word(where.step, rank).load());
     if (word.round != where.step) return Reduction::Outcome::over;
     if (word.phase != Phase::confirmed) continue;
-    const int number = roster_.number(rank);
+    const int number = roster_.rank_of(rank);
     contributors_[number / 64] |= std::uint64_t{1} << (number % 64);
     header.weight += 1;
     header.staleness = std::max<std::uint64_t>(header.staleness, word.lag);
@@ -330,7 +330,7 @@ void GroupBoard::publish_result(const LocalGroup& where, AttemptWord attempt) {
 }
 
 std::optional<RoundNumber> GroupBoard::oldest_copy_ahead() const {
-  const int me = roster_.rank();
+  const int me = roster_.local_rank();
   const RoundNumber through = published_step(me);
   std::optional<RoundNumber> oldest;
   for (RoundNumber ahead = through + 1; ahead <= through + shape_.window; ++ahead) {
@@ -343,7 +343,7 @@ std::optional<RoundNumber> GroupBoard::oldest_copy_ahead() const {
 }
 
 int GroupBoard::own_lag(RoundNumber step_number) const {
-  const auto word = MemberWord::unpack(member_word(step_number, roster_.rank()).load());
+  const auto word = MemberWord::unpack(member_word(step_number, roster_.local_rank()).load());
   if (word.round != step_number || word.phase != Phase::confirmed) return kNone;
   return word.lag;
 }

@@ -63,14 +63,14 @@ class GroupBoard {
   /// A slot that neither holds this rank's newest publication nor is read by the rounds of ranks
   /// that are ahead; -1 if there is none. `group_of` tells this rank's group at a step.
   int free_slot(RoundNumber own_step, const std::function<int(RoundNumber)>& group_of) const;
-  void* slot(int index) const { return slot_values(roster_.rank(), index); }
+  void* slot(int index) const { return slot_values(roster_.local_rank(), index); }
   /// Makes `slot` this rank's newest weights, those of `step`.
   void publish(int slot, RoundNumber step);
   /// Says that this rank waits for the mean of a step.
-  void set_waiting(RoundNumber step) { ranks_[roster_.rank()].waiting.store(step); }
+  void set_waiting(RoundNumber step) { ranks_[roster_.local_rank()].waiting.store(step); }
   bool waits(int rank, RoundNumber step) const { return ranks_[rank].waiting.load() == step; }
   void note_step_time(Duration time) {
-    ranks_[roster_.rank()].step_time.store_relaxed(time.count());
+    ranks_[roster_.local_rank()].step_time.store_relaxed(time.count());
   }
   Duration step_time(int rank) const { return Duration(ranks_[rank].step_time.load_relaxed()); }
   RoundNumber published_step(int rank) const;

@@ -21,8 +21,8 @@ using board::Time;
 
 board::GroupShape GroupExchange::shape(std::size_t elements, DataType type,
                                        const board::Roster& roster, const GroupOptions& options) {
-  board::GroupShape result = shape(elements, type, roster.world_ranks(), options);
-  result.ranks = roster.ranks();
+  board::GroupShape result = shape(elements, type, roster.world_size(), options);
+  result.ranks = roster.local_size();
   return result;
 }
 
@@ -46,15 +46,15 @@ GroupExchange::GroupExchange(board::Roster& roster, board::Platform& platform,
       options_(options),
       elements_(elements),
       type_(type),
-      plan_(roster.world_ranks(), options),
+      plan_(roster.world_size(), options),
       board_(memory, shape(elements, type, roster, options), roster, platform),
       wait_(roster, platform, timeout, agent),
       helpers_(world::helpers_to_wake(roster, board_.results().chunking().count)),
       agent_(agent),
-      seat_of_(roster.world_ranks(), -1),
+      seat_of_(roster.world_size(), -1),
       stall_(roster, platform),
       computing_since_(platform.now()) {
-  for (int rank = 0; rank < roster.ranks(); ++rank) seat_of_[roster.number(rank)] = rank;
+  for (int rank = 0; rank < roster.local_size(); ++rank) seat_of_[roster.rank_of(rank)] = rank;
   // What a group uses for this rank until it publishes; and the same to work on.
   constexpr int kInitial = 1;
   for (const int slot : {working_, kInitial}) {
@@ -89,7 +89,7 @@ void GroupExchange::check_open() const {
 
 std::vector<int> GroupExchange::members_at(std::uint64_t step) const {
   std::vector<int> members;
-  for (const int number : plan_.members_at(step, roster_.number())) {
+  for (const int number : plan_.members_at(step, roster_.rank())) {
     if (seat_of_[number] >= 0) members.push_back(seat_of_[number]);
   }
   return members;
@@ -97,7 +97,7 @@ std::vector<int> GroupExchange::members_at(std::uint64_t step) const {
 
 bool GroupExchange::spans_machines(std::uint64_t step) const {
   if (!agent_) return false;
-  const std::vector<int> members = plan_.members_at(step, roster_.number());
+  const std::vector<int> members = plan_.members_at(step, roster_.rank());
   return std::any_of(members.begin(), members.end(),
                      [&](int number) { return seat_of_[number] < 0; });
 }
@@ -230,8 +230,8 @@ bool GroupExchange::awaits(int rank) const {
 
 int GroupExchange::whom_we_wait_for() const {
   int found = -1;
-  for (int rank = 0; rank < roster_.ranks(); ++rank) {
-    if (awaits(rank)) found = roster_.number(rank);
+  for (int rank = 0; rank < roster_.local_size(); ++rank) {
+    if (awaits(rank)) found = roster_.rank_of(rank);
   }
   return found;
 }
@@ -295,7 +295,7 @@ void GroupExchange::merge(void* out, int buffer) {
 void GroupExchange::merge_late(void* out, int buffer) {
   const int lag = board_.own_lag(where_.step);
   const void* mean = board_.results().values(buffer);
-  const void* mine = board_.slot(board_.published_slot(roster_.rank()));
+  const void* mine = board_.slot(board_.published_slot(roster_.local_rank()));
   if (options_.late == LateMerge::average) {
     const double members = board_.results().header(buffer).weight;
     const std::array<board::Term, 2> terms{board::Term{.values = mean, .weight = members},
@@ -319,7 +319,8 @@ void GroupExchange::keep_step() {
   const auto oldest = board_.oldest_copy_ahead();
   if (oldest && *oldest < where_.step) {
     const std::array<board::Term, 2> terms{
-        board::Term{.values = board_.slot(board_.published_slot(roster_.rank())), .weight = 1},
+        board::Term{.values = board_.slot(board_.published_slot(roster_.local_rank())),
+                    .weight = 1},
         board::Term{.values = origin_.data(), .weight = -1}};
     unseen_.push_back({where_.step, std::vector<std::byte>(origin_.size())});
     board::weighted_sum(type_, elements_, terms, 1, unseen_.back().movement.data());
@@ -332,9 +333,9 @@ void GroupExchange::keep_step() {
 }
 
 GroupReceipt GroupExchange::receipt(int buffer) const {
-  RankSet members(roster_.world_ranks());
+  RankSet members(roster_.world_size());
   const std::span<const std::uint64_t> bits = board_.results().contributors(buffer);
-  for (int rank = 0; rank < roster_.world_ranks(); ++rank) {
+  for (int rank = 0; rank < roster_.world_size(); ++rank) {
     if ((bits[rank / 64] >> (rank % 64) & 1) != 0) members.insert(rank);
   }
   return {.step = where_.step,
@@ -374,8 +375,8 @@ std::string GroupExchange::blame() const {
   }
   const auto names_of = [&](auto&& guilty) {
     std::string names;
-    for (int rank = 0; rank < roster_.ranks(); ++rank) {
-      if (rank == roster_.rank() || !guilty(rank)) continue;
+    for (int rank = 0; rank < roster_.local_size(); ++rank) {
+      if (rank == roster_.local_rank() || !guilty(rank)) continue;
       names += (names.empty() ? "" : ", ") + roster_.describe(rank);
     }
     return names;

@@ -55,7 +55,7 @@ class GroupExchange {
  private:
   void check_open() const;
   bool everyone_at(std::uint64_t step) const { return plan_.everyone_at(step); }
-  int group_at(std::uint64_t step) const { return plan_.group_at(step, roster_.number()); }
+  int group_at(std::uint64_t step) const { return plan_.group_at(step, roster_.rank()); }
   /// Those of this machine, counted within it.
   std::vector<int> members_at(std::uint64_t step) const;
   bool spans_machines(std::uint64_t step) const;

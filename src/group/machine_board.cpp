@@ -10,7 +10,7 @@ MachineGroupBoard::Share MachineGroupBoard::choose_all(const LocalGroup& where) 
     choose(where.step, rank);
     const auto word = MemberWord::unpack(member_word(where.step, rank).load());
     if (word.phase != MemberWord::Phase::confirmed) continue;
-    share.contributors.push_back(roster_.number(rank));
+    share.contributors.push_back(roster_.rank_of(rank));
     share.staleness = std::max<std::uint64_t>(share.staleness, word.lag);
     share.terms.push_back({.values = slot_values(rank, word.slot), .weight = 1});
   }

@@ -12,8 +12,8 @@ namespace syncopate::partial {
 template <typename Guilty>
 std::string names_of(const board::Roster& roster, const Guilty& guilty) {
   std::string names;
-  for (int rank = 0; rank < roster.ranks(); ++rank) {
-    if (rank == roster.rank() || !guilty(rank)) continue;
+  for (int rank = 0; rank < roster.local_size(); ++rank) {
+    if (rank == roster.local_rank() || !guilty(rank)) continue;
     names += (names.empty() ? "" : ", ") + roster.describe(rank);
   }
   return names;

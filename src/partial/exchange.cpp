@@ -262,8 +262,8 @@ Receipt PartialExchange::receipt(RoundNumber round) const {
   const board::Reduction& buffers = board_.results.buffers();
   const int buffer = board_.results.buffer_of(round);
   const board::ResultHeader& header = buffers.header(buffer);
-  const int ranks = roster_.world_ranks();
-  const int me = roster_.number();
+  const int ranks = roster_.world_size();
+  const int me = roster_.rank();
   const auto to_set = [&](std::span<const std::uint64_t> bits) {
     RankSet set(ranks);
     for (int rank = 0; rank < ranks; ++rank) {

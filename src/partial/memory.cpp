@@ -32,8 +32,8 @@ Shape Shape::of(std::size_t elements, DataType type, int ranks, const PartialOpt
 
 Shape Shape::of(std::size_t elements, DataType type, const board::Roster& roster,
                 const PartialOptions& options) {
-  Shape shape = of(elements, type, roster.ranks(), options);
-  shape.world_ranks = roster.world_ranks();
+  Shape shape = of(elements, type, roster.local_size(), options);
+  shape.world_ranks = roster.world_size();
   return shape;
 }
 

@@ -33,7 +33,7 @@ class Participants {
       : memory_(memory), shape_(shape), settled_(settled), roster_(roster), platform_(platform) {}
 
   int count() const { return shape_.ranks; }
-  int me() const { return roster_.rank(); }
+  int me() const { return roster_.local_rank(); }
 
   Participation participation(int rank) const {
     return static_cast<Participation>(memory_.participations[rank].load());

@@ -150,7 +150,7 @@ void PartialTask::begin() {
       .newest_at = context_.clock.common(share.newest_at),
       .dropped = share.header.dropped,
       .parting_drops = share.parting_drops,
-      .newest = share.header.newest < 0 ? -1 : context_.roster.number(share.header.newest),
+      .newest = share.header.newest < 0 ? -1 : context_.roster.rank_of(share.header.newest),
       .slowest = own_.slowest,
       .held_up_by = agreement_.held_up_by()};
   std::vector<Duration> times;

@@ -10,8 +10,8 @@ RankSet gone(const World& world) {
   RankSet ranks = world.dead();
   // Of other machines only the dead are known.
   const board::Roster& roster = world.shared_state()->roster();
-  for (int seat = 0; seat < roster.ranks(); ++seat) {
-    if (!roster.expected(seat)) ranks.insert(roster.number(seat));
+  for (int seat = 0; seat < roster.local_size(); ++seat) {
+    if (!roster.expected(seat)) ranks.insert(roster.rank_of(seat));
   }
   return ranks;
 }

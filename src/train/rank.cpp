@@ -59,7 +59,7 @@ RankEnded train_as_rank(const World& world, const Config& config, const fs::path
                         const RankOptions& options) {
   catch_signals();
   const board::Roster& roster = world.shared_state()->roster();
-  torch::set_num_threads(std::max(1, roster.cores() / roster.ranks()));
+  torch::set_num_threads(std::max(1, roster.cores() / roster.local_size()));
   call_vector_functions_once();
   Trainer trainer(
       world, config, directory,

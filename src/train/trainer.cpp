@@ -75,7 +75,7 @@ bool leads(const World& world) {
 torch::Device device_of(const Config& config, const World& world) {
   const bool cuda = config.device == "cuda" || (config.device == "mixed" && world.rank() == 0);
   if (!cuda) return torch::kCPU;
-  const int seat = world.shared_state()->roster().rank();
+  const int seat = world.shared_state()->roster().local_rank();
   const int devices = std::max(1, int(torch::cuda::device_count()));
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(seat % devices)};
 }

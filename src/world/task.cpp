@@ -22,15 +22,15 @@ bool orders_something(const board::Attachment& attachment) {
 WorldTask::MachineProposal WorldTask::own_proposal() const {
   const board::Roster& roster = context_.roster;
   MachineProposal proposal;
-  for (int rank = 0; rank < roster.ranks(); ++rank) {
+  for (int rank = 0; rank < roster.local_size(); ++rank) {
     if (!roster.expected(rank)) continue;
     const board::Proposal& words = roster.proposal(rank, number_ + 1);
     if (!orders_something(proposal.order)) proposal.order = roster.attachment(rank, number_ + 1);
     if (proposal.here++ == 0) {
-      proposal.rank = roster.number(rank);
+      proposal.rank = roster.rank_of(rank);
       proposal.words = words;
     } else if (proposal.other < 0 && words != proposal.words) {
-      proposal.other = roster.number(rank);
+      proposal.other = roster.rank_of(rank);
       proposal.other_words = words;
     }
   }
@@ -125,9 +125,9 @@ void WorldTask::hear(int from, std::span<const std::byte> bytes) {
     return;
   }
   WorldMessage answer{.kind = WorldMessage::Kind::missing, .number = message.number};
-  for (int rank = 0; gathering_ == nullptr && rank < context_.roster.ranks(); ++rank) {
+  for (int rank = 0; gathering_ == nullptr && rank < context_.roster.local_size(); ++rank) {
     if (context_.roster.awaits_proposal(rank, number_ + 1)) {
-      answer.ranks.push_back(context_.roster.number(rank));
+      answer.ranks.push_back(context_.roster.rank_of(rank));
     }
   }
   std::ranges::sort(answer.ranks);

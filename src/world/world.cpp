@@ -130,9 +130,9 @@ std::vector<World> World::threads(int ranks) {
   return worlds;
 }
 
-int World::rank() const { return state_->roster().number(); }
+int World::rank() const { return state_->roster().rank(); }
 
-int World::size() const { return state_->roster().world_ranks(); }
+int World::size() const { return state_->roster().world_size(); }
 
 RankSet World::dead() const {
   state_->roster().check_seat();

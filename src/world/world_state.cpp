@@ -30,7 +30,7 @@ WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
       platform_(std::move(platform)),
       roster_(control_.roster(), rank, *platform_),
       timeout_(board::timeout_from_environment()),
-      regions_(ControlMemory::bytes(), roster_.ranks()) {
+      regions_(ControlMemory::bytes(), roster_.local_size()) {
   roster_.join(board::this_process());
 }
 
@@ -47,7 +47,7 @@ WorldState::~WorldState() {
   if (mailbox_ != nullptr) mailbox_->call();
   agent_.reset();  // It may yet lose a machine.
   const bool lost =
-      roster_.waited_in_vain(roster_.rank()) || (mailbox_ != nullptr && mailbox_->lost());
+      roster_.waited_in_vain(roster_.local_rank()) || (mailbox_ != nullptr && mailbox_->lost());
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
@@ -59,7 +59,7 @@ void WorldState::connect(std::unique_ptr<fabric::Link>& link,
     if (auto fabric = link->fabric()) {
       agent_ = std::make_unique<AgentThread>(
           std::move(fabric), link->topology(), control_, std::move(agents_platform),
-          std::make_unique<TaskQueue>(segment_, roster_.ranks()), timeout_);
+          std::make_unique<TaskQueue>(segment_, roster_.local_size()), timeout_);
     }
     link->set_before_end([this] { leave_before_end(); });
   }
@@ -70,7 +70,7 @@ void WorldState::leave_before_end() {
   if (!roster_.same_process()) return;
   mailbox_->close(Error(ErrorCode::closed,
                         "the program has called MPI_Finalize, by which rank " +
-                            std::to_string(roster_.number()) + " left the world",
+                            std::to_string(roster_.rank()) + " left the world",
                         "Use the world and its collectives before MPI_Finalize only"));
   roster_.leave();
   mailbox_->call();
@@ -78,7 +78,7 @@ void WorldState::leave_before_end() {
 }
 
 int WorldState::largest_machine() const {
-  if (link_ == nullptr) return roster_.ranks();
+  if (link_ == nullptr) return roster_.local_size();
   std::vector<int> ranks(link_->topology().machines());
   for (const int machine : link_->topology().machine_of) ++ranks[machine];
   return *std::max_element(ranks.begin(), ranks.end());
@@ -107,7 +107,7 @@ void WorldState::agree(const std::string& description, const CollectiveSpec& spe
   description.copy(mine.data(), mine.size() - 1);
   if (mailbox_ != nullptr) return agree_across(mine, spec);
   roster_.agree(mine, platform_->now() + timeout_.count());
-  for (int rank = 0; rank < roster_.ranks(); ++rank) {
+  for (int rank = 0; rank < roster_.local_size(); ++rank) {
     const board::Proposal* theirs = roster_.disagreement(rank);
     if (theirs != nullptr) disagree(mine.data(), rank, theirs->data());
   }
@@ -115,7 +115,7 @@ void WorldState::agree(const std::string& description, const CollectiveSpec& spe
 
 void WorldState::disagree(const char* mine, int rank, const char* theirs) const {
   throw Error(ErrorCode::mismatch,
-              "ranks disagree: rank " + std::to_string(roster_.number()) + " calls for a " + mine +
+              "ranks disagree: rank " + std::to_string(roster_.rank()) + " calls for a " + mine +
                   "; rank " + std::to_string(rank) + " calls for a " + theirs,
               "Make the same collectives with the same arguments, in the same order, on every "
               "rank");
@@ -143,7 +143,7 @@ void WorldState::agree_across(const board::Proposal& mine, const CollectiveSpec&
       roster_.note_wait(/*in_vain=*/true);
       const std::string here = roster_.describe_awaited(number);
       throw Error(ErrorCode::timeout,
-                  "rank " + std::to_string(roster_.number()) + " waited in vain for " +
+                  "rank " + std::to_string(roster_.rank()) + " waited in vain for " +
                       (here.empty() ? agent.awaited(roster_) : here) + " to join in a " +
                       mine.data(),
                   "Every rank must make the same collectives in the same order");
@@ -169,7 +169,7 @@ std::shared_ptr<Region> WorldState::make_region(const std::string& description,
                     "more memory (the size of /dev/shm does not matter)");
   } else {
     try {
-      region = std::make_shared<Region>(segment_, roster_, roster_.rank(), offset, bytes);
+      region = std::make_shared<Region>(segment_, roster_, roster_.local_rank(), offset, bytes);
     } catch (const Error& error) {
       failure = error;
     }
@@ -210,9 +210,9 @@ PartialExchange& WorldState::messenger() {
 void WorldState::barrier() { agree("barrier"); }
 
 void WorldState::broadcast(void* data, std::size_t bytes, int root) {
-  if (root < 0 || root >= roster_.world_ranks()) {
+  if (root < 0 || root >= roster_.world_size()) {
     throw Error(ErrorCode::invalid_argument, "the root of a broadcast is " + std::to_string(root),
-                "Give a rank from 0 to " + std::to_string(roster_.world_ranks() - 1));
+                "Give a rank from 0 to " + std::to_string(roster_.world_size() - 1));
   }
   if (data == nullptr && bytes > 0) {
     throw Error(ErrorCode::invalid_argument, "the buffer to broadcast is null", "Give a buffer");
@@ -227,7 +227,7 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
   for (std::size_t sent = 0; sent < bytes; sent += kMessageBytes) {
     auto* part = static_cast<std::byte*>(data) + sent;
     const std::size_t length = std::min(kMessageBytes, bytes - sent);
-    if (roster_.number() == root) {
+    if (roster_.rank() == root) {
       std::memcpy(carrier.writable_slot(), part, length);
       carrier.deposit_slot(1, Then::wait);
     } else {
@@ -242,7 +242,7 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
                   "rank " + std::to_string(root) + " was gone before its broadcast was through",
                   "Choose a live root (World::dead() tells who is not)");
     }
-    if (roster_.number() != root) std::memcpy(part, carrier.values(round), length);
+    if (roster_.rank() != root) std::memcpy(part, carrier.values(round), length);
     carrier.pass(round);
   }
   broadcasting_ = false;

@@ -211,14 +211,14 @@ INSTANTIATE_TEST_SUITE_P(, OddMessage, ::testing::ValuesIn(cases()),
 /// What a machine says with its part of a round, changed.
 class OddLine : public ::testing::TestWithParam<int> {
  protected:
-  using Line = detail::PartialLines::Line;
-  static constexpr std::size_t kBytes = sizeof(Line) + detail::PartialLines::sets * 8 + 4;
+  using MachineReport = detail::RoundReports::MachineReport;
+  static constexpr std::size_t kBytes = sizeof(MachineReport) + detail::RoundReports::sets * 8 + 4;
 
-  static void expect_line_lost(const std::function<void(Line&)>& spoil) {
+  static void expect_line_lost(const std::function<void(MachineReport&)>& spoil) {
     expect_lost([&](Oddity& oddity) {
       oddity.change([&](std::span<std::byte> brought) {
         if (brought.size() != kBytes) return;
-        Line line;
+        MachineReport line;
         std::memcpy(&line, brought.data(), sizeof line);
         spoil(line);
         std::memcpy(brought.data(), &line, sizeof line);
@@ -228,21 +228,21 @@ class OddLine : public ::testing::TestWithParam<int> {
 };
 
 TEST_F(OddLine, LosesTheMachineThatSaidIt) {
-  const std::vector<std::function<void(Line&)>> spoilt{
-      [](Line& line) { line.newest = 2; },
-      [](Line& line) { line.newest = 0; },
-      [](Line& line) { line.newest = -2; },
-      [](Line& line) { line.slowest = 1; },
-      [](Line& line) { line.slowest = INT32_MIN; },
-      [](Line& line) { line.held_up_by = 2; },
-      [](Line& line) { line.held_up_by = -2; },
-      [](Line& line) { line.contributors = 2; },
-      [](Line& line) { line.contributors = -1; },
-      [](Line& line) { line.weight = -1; },
-      [](Line& line) { line.weight = std::numeric_limits<double>::quiet_NaN(); },
-      [](Line& line) { line.seen = 1'000'000; },
-      [](Line& line) { line.staleness = 1'000'000; },
-      [](Line& line) { line.step_time = -1; },
+  const std::vector<std::function<void(MachineReport&)>> spoilt{
+      [](MachineReport& line) { line.newest = 2; },
+      [](MachineReport& line) { line.newest = 0; },
+      [](MachineReport& line) { line.newest = -2; },
+      [](MachineReport& line) { line.slowest = 1; },
+      [](MachineReport& line) { line.slowest = INT32_MIN; },
+      [](MachineReport& line) { line.held_up_by = 2; },
+      [](MachineReport& line) { line.held_up_by = -2; },
+      [](MachineReport& line) { line.contributors = 2; },
+      [](MachineReport& line) { line.contributors = -1; },
+      [](MachineReport& line) { line.weight = -1; },
+      [](MachineReport& line) { line.weight = std::numeric_limits<double>::quiet_NaN(); },
+      [](MachineReport& line) { line.seen = 1'000'000; },
+      [](MachineReport& line) { line.staleness = 1'000'000; },
+      [](MachineReport& line) { line.step_time = -1; },
   };
   for (std::size_t i = 0; i < spoilt.size(); ++i) {
     SCOPED_TRACE(i);
@@ -251,10 +251,10 @@ TEST_F(OddLine, LosesTheMachineThatSaidIt) {
 }
 
 TEST_F(OddLine, WithRanksThatAreNotThereLosesTheMachine) {
-  for (int set = 0; set < detail::PartialLines::sets; ++set) {
+  for (int set = 0; set < detail::RoundReports::sets; ++set) {
     expect_lost([&](Oddity& oddity) {
       oddity.change([set](std::span<std::byte> brought) {
-        if (brought.size() == kBytes) brought[sizeof(Line) + set * 8] |= std::byte{2};
+        if (brought.size() == kBytes) brought[sizeof(MachineReport) + set * 8] |= std::byte{2};
       });
     });
   }

@@ -147,8 +147,8 @@ void JobRunner::count_cores() {
   Allreduce<double> gather(*world_, machines.size() * kNumbers);
   std::fill_n(gather.slot(), gather.size(), 0.0);
   const board::Roster& roster = world_->shared_state()->roster();
-  if (roster.rank() == 0) {
-    const Machine mine{name_of_cores(), double(roster.ranks()), double(roster.cores())};
+  if (roster.local_rank() == 0) {
+    const Machine mine{name_of_cores(), double(roster.local_size()), double(roster.cores())};
     std::memcpy(gather.slot() + std::size_t(world_->rank()) * kNumbers, &mine, sizeof mine);
   }
   const auto rounds = gather.exchange();
@@ -222,7 +222,7 @@ train::Position JobRunner::check(const train::Config& config,
     if (speaks() && resumed) {
       lock_.emplace(*resumed);
       position = train::check_resumed(*resumed, config);
-    } else if (!world_ || world_->shared_state()->roster().rank() == 0) {
+    } else if (!world_ || world_->shared_state()->roster().local_rank() == 0) {
       train::check(config);
     }
   });
