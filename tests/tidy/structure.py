@@ -1,0 +1,147 @@
+"""Folders, files and functions: who may include whom, and how long things are."""
+import re
+
+from tree import blank, without_comments
+
+LONGEST_FILE = 500
+LONGEST_FUNCTION = 50
+# Functions that are longer for now: the list is to become empty, and no entry may grow.
+LONGER_FOR_NOW = {
+    # Options of a program, one after another.
+    ('src/cli/train/compare.cpp', 'compare'): 52,
+    ('src/cli/train/settings.cpp', 'add_settings'): 52,
+    ('src/cli/train/settings.cpp', 'read_settings'): 58,
+    # One loop for each number of terms, side by side on purpose.
+    ('src/kernel/loops.h', 'add_vectors'): 58,
+    # What a child does between fork and exec stands in one place.
+    ('src/launch/start.cpp', 'Job::start_rank'): 53,
+    # Being taken apart: three runners, and a task with explicit states.
+    ('src/partial/exchange.cpp', 'PartialExchange::await'): 51,
+    ('src/partial/task.cpp', 'PartialTask::begin'): 51,
+    ('src/partial/task.cpp', 'PartialTask::conclude'): 60,
+    # Tables of cases, and lives of jobs told from beginning to end.
+    ('tests/campaign/soak.cpp', 'train'): 56,
+    ('tests/collective/odd_messages_test.cpp', 'cases'): 96,
+    ('tests/collective/unread_rounds_test.cpp', 'TEST_P'): 59,
+    ('tests/explorer/small_plans.cpp', 'small_plans'): 54,
+    ('tests/fault/group_fault.cpp', 'check'): 53,
+    ('tests/fuzz/messages.cpp', 'play_groups'): 76,
+    ('tests/fuzz/messages.cpp', 'play_rounds'): 59,
+}
+# What stands outside of src/ and may be used by one folder of it.
+NEIGHBORS = {'bench': 'cli'}
+
+
+def folder_table(tree):
+    """The rows of src/README.md: folder -> folders that it may use."""
+    table = {}
+    for line in tree.read('src/README.md').splitlines():
+        row = re.match(r'\| `(\w+)/` \|.*\| ([^|]*) \|$', line)
+        if row:
+            table[row[1]] = re.findall(r'`(\w+)`', row[2])
+    return table
+
+
+def check_table(tree):
+    """Every folder has its row, every row a folder, and no folder uses itself in the end."""
+    table = folder_table(tree)
+    readme = tree.root / 'src' / 'README.md'
+    folders = {path.name for path in (tree.root / 'src').iterdir() if path.is_dir()}
+    for folder in sorted(folders - set(table)):
+        tree.complain(readme, 1, 'table', f'{folder}/ has no row')
+    for folder in sorted(set(table) - folders):
+        tree.complain(readme, 1, 'table', f'there is no folder {folder}/')
+    for folder, uses in table.items():
+        for used in uses:
+            if used not in table:
+                tree.complain(readme, 1, 'table', f'{folder}/ uses {used}/, which has no row')
+    for folder in table:
+        if folder in reachable(table, folder):
+            tree.complain(readme, 1, 'table', f'{folder}/ uses itself in the end: a cycle')
+
+
+def reachable(table, start):
+    seen, todo = set(), list(table[start])
+    while todo:
+        folder = todo.pop()
+        if folder not in seen:
+            seen.add(folder)
+            todo += table.get(folder, [])
+    return seen
+
+
+def check_layers(tree):
+    table = folder_table(tree)
+    for path, lines in tree.sources('src'):
+        own = path.relative_to(tree.root / 'src').parts[0]
+        for number, line in enumerate(lines, 1):
+            found = re.match(r'\s*#include "([^"]+)"', line)
+            if not found:
+                continue
+            used = found[1].split('/')[0] if '/' in found[1] else None
+            if used is None:
+                tree.complain(path, number, 'layers', f'"{found[1]}" does not say of which folder it is')
+            elif used in ('syncopate', own) or NEIGHBORS.get(used) == own:
+                continue
+            elif used not in table:
+                tree.complain(path, number, 'layers', f'{used}/ has no row in src/README.md')
+            elif used not in table.get(own, []):
+                tree.complain(path, number, 'layers', f'{own}/ may not use {used}/ (src/README.md)')
+    for path, lines in tree.sources('include'):
+        for number, line in enumerate(lines, 1):
+            found = re.match(r'\s*#include "(?!syncopate/)', line)
+            if found:
+                tree.complain(path, number, 'layers', 'a public header includes public headers alone')
+
+
+def check_sizes(tree):
+    for path, lines in tree.sources():
+        if len(lines) > LONGEST_FILE:
+            tree.complain(path, len(lines), 'sizes',
+                          f'{len(lines)} lines; does it have one subject? ({LONGEST_FILE} at most)')
+        name = str(path.relative_to(tree.root))
+        for first, last, function in functions('\n'.join(lines)):
+            length = last - first + 1
+            allowed = LONGER_FOR_NOW.get((name, function), LONGEST_FUNCTION)
+            if length > allowed:
+                tree.complain(path, first, 'sizes', f'{function} has {length} lines ({allowed} at most)')
+
+
+def functions(text):
+    """First line, last line and name of each function. A lambda belongs to the function around it."""
+    code = re.sub(r'^[ \t]*#.*(?:\\\n.*)*', blank, without_comments(text), flags=re.MULTILINE)
+    stack, start = [], 0
+    for at, character in enumerate(code):
+        inside = 'function' in (kind for kind, _, _ in stack)
+        if character == '{':
+            head = code[start:at]
+            kind = 'other' if inside or stack and stack[-1][0] == 'initializer' else kind_of(head)
+            stack.append((kind, start + len(head) - len(head.lstrip()), head))
+        elif character == '}' and stack:
+            kind, begin, head = stack.pop()
+            if kind == 'function':
+                name = re.search(r'([~\w:]+|operator\S+)\s*\(', head)
+                yield (code.count('\n', 0, begin) + 1, code.count('\n', 0, at) + 1,
+                       name[1] if name else 'a function')
+            if kind == 'initializer':
+                continue
+        if character in '{};' and not (stack and stack[-1][0] == 'initializer') and not (
+                character == '}' and kind == 'initializer'):
+            start = at + 1
+
+
+def kind_of(head):
+    """Of a brace outside of functions, by what stands before it."""
+    text = head.strip()
+    if re.search(r'\b(namespace|extern)\b', text) or re.match(
+            r'(template\s*<.*>\s*)?(class|struct|union|enum)\b[^()]*$', text, flags=re.DOTALL):
+        return 'scope'
+    if head[-1:].strip() or text.endswith('=') or '(' not in text:
+        return 'initializer'  # member_{1}, or a value
+    return 'function'
+
+
+def check_openings(tree):
+    for path, lines in tree.sources('src', 'include', 'tests', 'bench'):
+        if path.suffix == '.h' and not (lines and re.match(r'// \S', lines[0])):
+            tree.complain(path, 1, 'openings', 'a header opens with what it is')
