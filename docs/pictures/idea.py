@@ -9,7 +9,7 @@ RANKS, STEPS, LONG, WIDTH = 8, 4, 40, 900
 LEFT, ROW, BAR, SCALE = 70, 20, 13, 2.35
 STYLE = '''svg{background:#fff;font-family:system-ui,sans-serif}
 .work{fill:#4b86c2}.wait{fill:#d9d9d9}.late{fill:#e08a2e}.line{stroke:#b03030;stroke-width:2}.round{stroke:#3f8f4f;stroke-width:2}
-.t{font-size:15px;fill:#222}.s{font-size:12px;fill:#555}.carry{stroke:#a33c00;stroke-width:2.5;stroke-dasharray:3 3}
+.t{font-size:15px;fill:#222}.s{font-size:12px;fill:#555}.carry{stroke:#ffb347;stroke-width:2.5;stroke-dasharray:3 3}
 @media (prefers-color-scheme:dark){svg{background:#1b1b1b}.t{fill:#eee}.s{fill:#bbb}.wait{fill:#444}.work{fill:#5b9bd9}
 .line{stroke:#e06060}.round{stroke:#6cc07c}.carry{stroke:#ffd9a0}}'''
 
@@ -41,7 +41,7 @@ def barrier(steps, top):
 
 def rounds(steps, top):
     """A round starts when half of the ranks have a deposit; a rank that missed one goes on at once."""
-    parts, bottom = [], top + RANKS * ROW
+    parts, carried, bottom = [], [], top + RANKS * ROW
     done, seen, free, deposits, waiting, started = [0] * RANKS, [0] * RANKS, [0] * RANKS, {}, {}, []
     while min(done) < STEPS or deposits:
         computing = [(free[rank] + steps[rank][done[rank]], rank) for rank in range(RANKS)
@@ -65,11 +65,11 @@ def rounds(steps, top):
             for rank, (since, long) in deposits.items():
                 y = top + rank * ROW + BAR / 2
                 if long:
-                    parts.append(f'<line class="carry" x1="{LEFT + since * SCALE:.1f}" y1="{y}" '
-                                 f'x2="{LEFT + now * SCALE:.1f}" y2="{y}"/>')
+                    carried.append(f'<line class="carry" x1="{LEFT + since * SCALE:.1f}" y1="{y}" '
+                                   f'x2="{LEFT + now * SCALE:.1f}" y2="{y}"/>')
             deposits, waiting = {}, {}
     parts += [line('round', start, top - 4, bottom) for start in started]
-    return parts
+    return parts + carried
 
 
 def main():
