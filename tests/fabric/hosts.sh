@@ -103,7 +103,7 @@ export TMPDIR="$folder"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 case $kind in
   openmpi)
-    # mpirun is to notice within six seconds that it cannot reach a host (docs/cluster.md).
+    # mpirun is to notice within six seconds that it cannot reach a host (docs/troubleshooting.md).
     export OMPI_MCA_oob_tcp_keepalive_time=1 OMPI_MCA_oob_tcp_keepalive_intvl=1
     export OMPI_MCA_oob_tcp_keepalive_probes=5
     pass=$(env | sed -n 's/^\(SYNCOPATE_[A-Z_]*\)=.*/-x \1/p')
