@@ -11,7 +11,7 @@ namespace peers {
 
 /// Who comes late to the calls, and by how much.
 enum class Skew {
-  none,     ///< nobody: what the collective itself costs
+  none,     ///< no rank: what the collective itself costs
   arrival,  ///< rank r sleeps r x skew_ms before each call; a barrier between iterations
   chronic,  ///< rank 0 sleeps slow_ms before each call, the others fast_ms; no barrier
 };
@@ -23,7 +23,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Skew, {{Skew::none, "none"},
 /// With "activation", what the others do when one arrives.
 enum class Others {
   wait,     ///< for it
-  away,     ///< asleep: nobody waits or looks on their machines
+  away,     ///< asleep: no rank waits or looks on their machines
   compute,  ///< they keep their cores busy
 };
 

@@ -1,5 +1,5 @@
-// The one exception type of the library. It carries a code for programs, a sentence on
-// what happened and a sentence on what to do about it. docs/errors.md lists every code.
+// The one exception type of the library. It carries a code for programs, a sentence on what
+// happened and a sentence on what to do about it. docs/errors.md lists every code.
 #pragma once
 
 #include <stdexcept>

@@ -44,7 +44,7 @@ struct GroupReceipt {
   /// Steps between this step and the weights of this rank in the sum; 0 if they were the current
   /// ones, or none.
   std::uint64_t own_staleness = 0;
-  bool everyone = false;        ///< A synchronising step.
+  bool everyone = false;        ///< A synchronizing step.
   std::uint64_t staleness = 0;  ///< Steps between the oldest weights in the sum and this step.
   Duration waited{0};
   int waited_for = -1;

@@ -3,7 +3,7 @@
 // starts, and what becomes of late deposits, is chosen in PartialOptions.
 //
 // Promises: a carried deposit is in exactly one round; all ranks read bit-identical results;
-// no rank skips a round; nobody waits for the dead. docs/architecture.md says how.
+// no rank skips a round; no rank waits for a dead one. docs/architecture.md says how.
 #pragma once
 
 #include <algorithm>
@@ -179,9 +179,9 @@ struct Carried {
   double weight = 0;   ///< The total of their weights.
 };
 
-/// An allreduce whose rounds start without everybody. A round is not a step: a rank that waits for
-/// everyone in another way between two exchanges (a barrier, say) may keep from its round somebody
-/// whom everyone then waits for.
+/// An allreduce whose rounds start without waiting for all ranks. A round is not a step. Do not
+/// wait for all ranks in another way between two exchanges (a barrier, say): one of them may be
+/// waiting for a round that needs this rank.
 template <typename T = float>
 class PartialAllreduce {
  public:

@@ -28,7 +28,7 @@ class RankSet {
   std::vector<std::uint64_t> words_;
 };
 
-/// "0, 3 and 5"; "nobody" for the empty set.
+/// "0, 3 and 5"; "none" for the empty set.
 std::string to_string(const RankSet& ranks);
 
 }  // namespace syncopate

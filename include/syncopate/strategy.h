@@ -1,6 +1,6 @@
 // How ranks train together: what they exchange, among whom, when, and what becomes of late work.
 // A strategy is made by name ("sync", "eager-majority", "wagma:4:10", "eager-solo:window=16"),
-// knows nothing of any framework, and drives a Learner: the model and optimiser of one rank.
+// knows nothing of any framework, and drives a Learner: the model and optimizer of one rank.
 //
 //   while (training) {
 //     strategy->begin_step();
@@ -37,10 +37,10 @@ struct Exchange {
 
   bool included = false;  ///< Whether this rank's work was in it.
   Duration waited{0};     ///< How long this rank waited for it,
-  int waited_for = -1;    ///< and for whom; -1: for nobody.
+  int waited_for = -1;    ///< and for whom; -1: for none.
 };
 
-/// One rank's model and optimiser, as a strategy sees them: `size()` weights in one vector.
+/// One rank's model and optimizer, as a strategy sees them: `size()` weights in one vector.
 class Learner {
  public:
   virtual ~Learner() = default;
@@ -56,7 +56,7 @@ class Learner {
   virtual void flush_weights() {}
   virtual void flush_gradient() {}
 
-  /// Steps the optimiser. A gradient of mass 1 is a whole step; with less it is part of one, and
+  /// Steps the optimizer. A gradient of mass 1 is a whole step; with less it is part of one, and
   /// momentum decays by as much less. Must not write to `gradient`.
   virtual void step(std::span<const float> gradient, double mass) = 0;
   /// The next gradient is computed at the weights that are expected once gradients of this mass

@@ -1,4 +1,4 @@
-// Training with libtorch. A DistributedOptimizer puts a strategy around an ordinary optimiser:
+// Training with libtorch. A DistributedOptimizer puts a strategy around an ordinary optimizer:
 //
 //   torch::optim::SGD optimizer(net->parameters(), 0.05);
 //   syncopate::DistributedOptimizer distributed(world, optimizer, "eager-majority");
@@ -29,10 +29,10 @@
 
 namespace syncopate {
 
-/// The parameters of a torch optimiser, float32 and all on one device, as one vector.
+/// The parameters of a torch optimizer, float32 and all on one device, as one vector.
 class TorchLearner : public Learner {
  public:
-  /// The optimiser must outlive this, and its parameters must not be exchanged for others.
+  /// The optimizer must outlive this, and its parameters must not be exchanged for others.
   explicit TorchLearner(torch::optim::Optimizer& optimizer);
   ~TorchLearner() override;
 
@@ -56,11 +56,11 @@ class TorchLearner : public Learner {
   /// What anticipated weights go by, for a checkpoint; nothing before any were anticipated.
   struct Heading {
     std::vector<float> before;  ///< The weights before the last step.
-    double mass = 1;            ///< Of that step; with other optimisers than SGD a running mean.
+    double mass = 1;            ///< Of that step; with other optimizers than SGD a running mean.
   };
   std::optional<Heading> heading() const;
   void set_heading(const Heading& heading);
-  /// The optimiser's learning rates from here on: `factor` times those it was made with.
+  /// The optimizer's learning rates from here on: `factor` times those it was made with.
   void set_rate(double factor);
 
  private:
@@ -76,7 +76,7 @@ class TorchLearner : public Learner {
   Views parameters_;
   std::size_t size_ = 0;
   torch::Device device_ = torch::kCPU;
-  std::vector<double> rates_;  ///< Of the optimiser's groups, as they were.
+  std::vector<double> rates_;  ///< Of the optimizer's groups, as they were.
   double rate_ = 1;
 
   torch::Tensor own_;        ///< The weights, unless they are kept elsewhere.

@@ -1,5 +1,5 @@
-// Checks the options of collectives before anything starts, and puts them into words
-// that all ranks must agree on.
+// Checks the options of collectives before anything starts, and puts them into words that all
+// ranks must agree on.
 #pragma once
 
 #include <cstddef>

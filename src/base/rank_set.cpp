@@ -20,7 +20,7 @@ std::vector<int> RankSet::list() const {
 
 std::string to_string(const RankSet& ranks) {
   const std::vector<int> list = ranks.list();
-  if (list.empty()) return "nobody";
+  if (list.empty()) return "none";
   std::string text = std::to_string(list.front());
   for (std::size_t i = 1; i < list.size(); ++i) {
     text += (i + 1 == list.size() ? " and " : ", ") + std::to_string(list[i]);

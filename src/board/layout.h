@@ -1,4 +1,4 @@
-// Places parts one after another in a region of the board, each on its own cache lines.
+// Lays out parts one after another in a region of the board, each on its own cache lines.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Wakes the agent of another machine. Nobody can sleep until a message of MPI comes, so agents look
+// Wakes the agent of another machine. No thread can sleep until a message of MPI comes, so agents look
 // for messages now and then, and a message that comes in between would wait for the next look. A
 // datagram goes after it, to a socket at which a thread of the other machine sleeps. It says
 // nothing: one that is lost costs a nap, one that comes for nothing a look.

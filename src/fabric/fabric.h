@@ -1,6 +1,6 @@
 // Where boards meet: messages and reductions between the machines of one world. A fabric knows
 // nothing of rounds. One thread per machine, the agent, uses it; nothing here blocks once the
-// world stands, and what was begun moves on only while somebody asks whether something is done.
+// world stands, and what was begun moves on only while a thread asks whether something is done.
 //
 // MPI's is in a plug-in of its own for each MPI (src/fabric/mpi), loaded when it is needed
 // (src/fabric/plugin.h), so this header is all that the two sides share.
@@ -94,10 +94,10 @@ class Link {
   /// The fabric, for the agent. All ranks call it; those that are not the first of their machine
   /// get null.
   virtual std::unique_ptr<Fabric> fabric() = 0;
-  /// A rank or a machine of this world is lost: when the process exits, nobody waits for it.
+  /// A rank or a machine of this world is lost: when the process exits, it is not waited for.
   virtual void note_loss() {}
   /// What to do if the program ends the fabric before the link goes, as long as it still works.
-  /// Called on the program's thread. Where nobody but us can end it, never.
+  /// Called on the program's thread. Where only we can end it, never.
   virtual void set_before_end(const std::function<void()>& /*act*/) {}
 };
 

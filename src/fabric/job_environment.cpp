@@ -90,7 +90,7 @@ std::optional<JobEnvironment> launcher_from_environment() {
     return std::nullopt;
   }
   // The innermost first. torchrun may itself be started by mpirun or srun, once per machine, and
-  // then its ranks see the variables of both; nobody starts mpirun from a rank of torchrun.
+  // then its ranks see the variables of both; mpirun is not started from a rank of torchrun.
   if (is_set("TORCHELASTIC_RUN_ID") && torchrun_is_complete()) {
     return torchrun();
   }

@@ -14,7 +14,7 @@ struct JobEnvironment {
     hydra,       ///< MPICH's mpirun, and others that speak PMI to their ranks.
     slurm_pmix,  ///< srun --mpi=pmix.
     slurm_pmi,   ///< srun --mpi=pmi2.
-    torchrun,    ///< torchrun, or whoever sets the same variables. No MPI.
+    torchrun,    ///< torchrun, or what sets the same variables. No MPI.
   };
   Kind kind = Kind::open_mpi;
   int ranks = 1;  ///< How many there are, as the launcher says.

@@ -19,7 +19,7 @@ SumByParts::SumByParts(fabric::Channel& channel, std::vector<int> machines, int 
       own_(std::lower_bound(machines_.begin(), machines_.end(), own) - machines_.begin()) {}
 
 bool SumByParts::all_done(Operations& operations, std::uint64_t& moves) {
-  // One at a time: whoever asks for one moves the others on as well.
+  // One at a time: the thread that asks for one moves the others on as well.
   while (!operations.empty() && operations.back()->done()) {
     operations.pop_back();
     ++moves;

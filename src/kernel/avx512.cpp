@@ -26,7 +26,7 @@ namespace syncopate::board::detail {
 namespace {
 
 // The conversions and shifts below are the zero-masking ones under a mask of all lanes, which
-// compile to the plain ones: GCC 12 takes the plain ones for uses of an uninitialised variable.
+// compile to the plain ones: GCC 12 takes the plain ones for uses of an uninitialized variable.
 constexpr __mmask16 all = 0xffff;
 
 struct Avx512 {

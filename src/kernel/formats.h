@@ -1,4 +1,4 @@
-// The formats of a level (kernel_loops.h), made from what the level brings along: vector types,
+// The formats of a level (loops.h), made from what the level brings along: vector types,
 // conversions of the 16-bit formats, and a way around the caches if it has one. Private to the
 // including file, like the loops.
 //

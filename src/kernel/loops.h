@@ -52,7 +52,7 @@ const std::byte* address(const Term& term, std::size_t element) {
   return static_cast<const std::byte*>(term.values) + element * sizeof(typename Format::Element);
 }
 
-// A pack of indices and not a loop: the sums have to become registers at every optimisation level.
+// A pack of indices and not a loop: the sums have to become registers at every optimization level.
 template <typename Format, std::size_t... index>
 inline void add_vectors(const Pass<Format>& pass, std::size_t at, std::index_sequence<index...>) {
   using Lanes = typename Format::Lanes;
@@ -128,7 +128,7 @@ void add_blocks(Pass<Format> pass, std::size_t first, std::size_t last) {
   using Value = typename Format::Lanes::Value;
   constexpr std::size_t block = block_bytes / sizeof(Value);
   const std::span<const Term> terms = pass.terms;
-  // NOLINTNEXTLINE(modernize-avoid-c-arrays): left uninitialised on purpose
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays): left uninitialized on purpose
   alignas(line_bytes) Value partial[block];
   // A result worth streaming comes from terms that are not in the caches, where fetching ahead
   // gains a quarter; on cached terms it would lose as much.
@@ -194,7 +194,7 @@ void sum(std::size_t elements, std::span<const Term> terms, double scale, void* 
     first = pass.stream ? head / sizeof(Element) : 0;
   }
   // What does not fill a vector, at either end, is done as a whole one that overlaps its
-  // neighbour: the same elements come out twice, with the same bits. Unless they go where they
+  // neighbor: the same elements come out twice, with the same bits. Unless they go where they
   // came from, which would count them twice.
   const std::size_t last = elements - (elements - first) % width;
   const bool in_place = (first != 0 || last != elements) && is_term(terms, out);

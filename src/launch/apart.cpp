@@ -48,7 +48,7 @@ void write_all(int descriptor, std::string_view text) {
 std::string await_report(int descriptor, pid_t process, const SignalScope& signals,
                          std::set<int>& passed_on) {
   std::string text;
-  std::array<char, 65536> buffer;  // NOLINT: left uninitialised, read() fills it
+  std::array<char, 65536> buffer;  // NOLINT: left uninitialized, read() fills it
   std::array<pollfd, 2> polled{{{descriptor, POLLIN, 0}, {signals.descriptor(), POLLIN, 0}}};
   for (;;) {
     if (::poll(polled.data(), polled.size(), -1) < 0) continue;

@@ -53,7 +53,7 @@ struct RankOutcome {
 struct LaunchResult {
   /// 0 when all went well. Otherwise by what came first: the code of the rank that failed, 128 +
   /// signal when the launcher was told to end, kTimeoutCode after the timeout, 126 or 127 when the
-  /// command cannot be executed or found, 141 when nobody reads `out` any more. With `survive`: 0
+  /// command cannot be executed or found, 141 when `out` is not read any more. With `survive`: 0
   /// if any rank ended with 0, else the code of the first that failed.
   int exit_code = 0;
   std::vector<RankOutcome> ranks;

@@ -90,7 +90,7 @@ RankStream::RankStream(Descriptor pipe, std::string prefix, Outlet& outlet, std:
 bool RankStream::read_some() {
   if (!pipe_.open()) return false;
   static constexpr std::size_t kPiece = std::size_t{64} << 10;
-  std::array<char, kPiece> buffer;  // NOLINT: left uninitialised, read() fills it
+  std::array<char, kPiece> buffer;  // NOLINT: left uninitialized, read() fills it
   const ssize_t got = ::read(pipe_.number(), buffer.data(), buffer.size());
   if (got < 0) return false;
   if (got == 0) {

@@ -52,7 +52,7 @@ SignalScope::SignalScope() : pipe_(make_pipe()) {
 SignalScope::~SignalScope() {
   restore();
   noted_at = -1;
-  // What nobody has looked at any more is for whoever comes after us.
+  // What was not looked at any more is for the code that comes after us.
   while (const auto signal = next()) {
     if (*signal != SIGCHLD) ::raise(*signal);
   }

@@ -4,8 +4,8 @@
 //
 // Powers of two use the butterfly of the WAGMA paper. Elsewhere ranks stand in a line that is
 // cut into groups; after each step the line is dealt anew, one rank from each group in turn, so
-// that the members of a group go to different ones. Between groups this is a generalised
-// de Bruijn graph, whose diameter gives the bound; where the sizes come out so unevenly that the
+// that the members of a group go to different ones. Between groups this is a generalized de
+// Bruijn graph, whose diameter gives the bound; where the sizes come out so unevenly that the
 // bound is missed, one group less makes it hold.
 #pragma once
 

@@ -48,7 +48,7 @@ class BiasedLocal final : public Averaging {
   }
 
   void finish() override {
-    if (losses_) losses_->leave();  // Others may still take samples; nobody waits for our losses.
+    if (losses_) losses_->leave();  // Others may still take samples; no rank waits for our losses.
     Averaging::finish();
   }
 

@@ -44,7 +44,7 @@ class DropCompute final : public Gradients {
   }
 
   void finish() override {
-    times_.leave();  // Others may still observe; nobody waits for our times.
+    times_.leave();  // Others may still observe; no rank waits for our times.
     Gradients::finish();
   }
 

@@ -39,7 +39,7 @@ ParameterDescription momentum_by_mass_parameter(const char* standard) {
           .standard = standard,
           .meaning =
               "let momentum decay by the share of a step's gradients that a round holds "
-              "(SGD with momentum; other optimisers are left alone)"};
+              "(SGD with momentum; other optimizers are left alone)"};
 }
 
 ParameterDescription window_parameter(const char* standard) {
@@ -84,7 +84,7 @@ Gradients::Gradients(const Training& training, const GradientOptions& options)
       unsaved_notes_(training.unsaved_notes),
       counts_(training.learner.size() + training.notes) {
   notes_.resize(training.notes);
-  // Alone it is the plain optimiser.
+  // Alone it is the plain optimizer.
   if (ranks_ == 1 || !learner_.has_momentum()) options_.ahead = 0;
   if (options_.whole == 0) options_.whole = ranks_;
 }

@@ -1,5 +1,5 @@
 // What all strategies that exchange gradients have in common: each step's gradient is written to
-// the board, and every round's mean is one step of the optimiser, the same on every rank. They
+// the board, and every round's mean is one step of the optimizer, the same on every rank. They
 // differ in when a round starts and what becomes of late gradients.
 #pragma once
 

@@ -33,7 +33,7 @@ std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& o
 struct ReadPart {
   Part part;
   std::vector<torch::Tensor> statistics;
-  Tensors memory;  ///< The optimiser's.
+  Tensors memory;  ///< The optimizer's.
 };
 
 /// Throws Damaged unless these are the model's buffers.

@@ -43,7 +43,7 @@ class Checkpoints {
 
   /// This rank's part, and what it inherits of ranks that there are no more: of P ranks rank r
   /// inherits from all old ranks r, r + P, r + 2P … that there were. For a rank that was not there,
-  /// another's part without what was that rank's alone. The optimiser gets its memory when all of
+  /// another's part without what was that rank's alone. The optimizer gets its memory when all of
   /// it is checked. Throws Error if there is none, or it does not fit.
   Snapshot load(torch::optim::Optimizer& optimizer,
                 const std::vector<torch::Tensor>& statistics) const;

@@ -37,7 +37,7 @@ CollectiveIo::Failure CollectiveIo::one(const std::function<void()>& action) {
     Failure failure = each([&] {
       if (world_.rank() == leader) action();
     });
-    // Whoever comes before all that are here is gone.
+    // A rank that comes before all that are here is gone.
     if (leader_ <= leader) return failure;
   }
 }

@@ -10,7 +10,7 @@
 
 namespace syncopate::train {
 
-/// Ranks that nobody waits for any more: dead, or gone before the end.
+/// Ranks that are not waited for any more: dead, or gone before the end.
 RankSet gone(const World& world);
 
 class CollectiveIo {

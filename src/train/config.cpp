@@ -34,7 +34,7 @@ constexpr double kLongestPaceMs = 3'600'000;
 void check_optimizer(const Config& config) {
   const std::string& name = config.optimizer;
   if (name != "sgd" && name != "adam" && name != "adamw") {
-    refuse(fmt::format("there is no optimiser '{}'", name), "Use sgd, adam or adamw");
+    refuse(fmt::format("there is no optimizer '{}'", name), "Use sgd, adam or adamw");
   }
   // Of the kind that weights are.
   const auto is_float = [](double value) {

@@ -62,7 +62,7 @@ std::string kind_of(const Config& config);
 /// Refuses what no run can be: numbers out of their range, words that there are not. What depends
 /// on the workload and its data is for others to check. Throws Error(invalid_argument).
 void check_settings(const Config& config);
-/// Those of the optimiser, which are among them.
+/// Those of the optimizer, which are among them.
 void check_optimizer(const Config& config);
 
 /// config.json of a run, and back: throws Damaged or Error for a text that is none. Its values are

@@ -1,5 +1,5 @@
 // Judging the model by the test set: all ranks together, each a share of it, while the run stands
-// still. Statistics that are not trained (batch normalisation) are averaged over ranks first.
+// still. Statistics that are not trained (batch normalization) are averaged over ranks first.
 #pragma once
 
 #include <torch/torch.h>

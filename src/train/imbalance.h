@@ -1,5 +1,5 @@
 // How unequal the ranks' steps are made on purpose, as a user asks for it with --imbalance.
-// What that means for each step of a rank is its weather (weather.h).
+// What that means for each step of a rank is in injected_delays.h.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Imbalance {
     friend bool operator==(const Random&, const Random&) = default;
   };
   /// "shift:5..40ms": every rank is delayed, by evenly spaced times that move on to the
-  /// neighbour with each step. A rank alone is always delayed by the least.
+  /// neighbor with each step. A rank alone is always delayed by the least.
   struct Shift {
     Duration least{0};
     Duration most{0};

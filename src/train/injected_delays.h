@@ -19,7 +19,7 @@ std::vector<Duration> read_step_times(std::istream& text, const std::string& nam
 class InjectedDelays {
  public:
   /// Throws Error if the imbalance does not suit so many ranks or its file cannot be read, on
-  /// every rank alike: whoever starts ranks makes one first, to find out.
+  /// every rank alike: the launcher makes one first, to find out.
   InjectedDelays(Imbalance imbalance, int ranks, int rank, std::uint64_t seed);
 
   /// How long step number `step` of this rank lasts (it counts its own, from 0) if it takes

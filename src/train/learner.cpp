@@ -19,7 +19,7 @@ std::vector<torch::Tensor> parameters_of(const torch::optim::Optimizer& optimize
     parameters.insert(parameters.end(), group.params().begin(), group.params().end());
   }
   if (parameters.empty()) {
-    throw Error(ErrorCode::invalid_argument, "the optimiser has no parameters",
+    throw Error(ErrorCode::invalid_argument, "the optimizer has no parameters",
                 "Give it those of the model");
   }
   for (const auto& parameter : parameters) {
@@ -161,7 +161,7 @@ void TorchLearner::step(std::span<const float> gradient, double mass) {
   const Views& where = views(applied);
   for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].mutable_grad() = where[i];
   if (before_.defined()) before_.copy_(weights_);
-  // Other optimisers step about as far whatever the mass: they are told by its running mean.
+  // Other optimizers step about as far whatever the mass: they are told by its running mean.
   const bool by_mass = dynamic_cast<torch::optim::SGD*>(&optimizer_) != nullptr;
   stepped_mass_ += (by_mass ? 1 : kNewest) * (mass - stepped_mass_);
   step_by_mass(mass);

@@ -18,7 +18,7 @@ using torch::optim::AdamWParamState;
 using torch::optim::Optimizer;
 using torch::optim::SGDParamState;
 
-/// Where an optimiser keeps what it remembers of a parameter; libtorch 1 has names for that.
+/// Where an optimizer keeps what it remembers of a parameter; libtorch 1 has names for that.
 template <typename Key>
 Key key_of(const torch::Tensor& parameter) {
   if constexpr (std::is_same_v<Key, std::string>) {
@@ -71,7 +71,7 @@ void check_value(const std::string& name, const torch::Tensor& value,
   }
 }
 
-/// Goes through what the optimiser would remember of its parameters; returns how much that is.
+/// Goes through what the optimizer would remember of its parameters; returns how much that is.
 template <typename State, typename Found>
 std::size_t for_memory(const Optimizer& optimizer, const Tensors& memory, const Found& found) {
   std::size_t number = 0, known = 0;
@@ -99,7 +99,7 @@ template <typename State>
 void check_memory_of(const Optimizer& optimizer, const Tensors& memory) {
   const auto ignore = [](const auto&, auto) {};
   if (for_memory<State>(optimizer, memory, ignore) < memory.size()) {
-    throw Damaged("it is of another optimiser");
+    throw Damaged("it is of another optimizer");
   }
 }
 
@@ -110,7 +110,7 @@ void set_memory_of(Optimizer& optimizer, const Tensors& memory) {
   });
 }
 
-/// Calls `act` with the kind of state that the optimiser has.
+/// Calls `act` with the kind of state that the optimizer has.
 template <typename Act>
 void by_kind(const Optimizer& optimizer, const Act& act) {
   if (dynamic_cast<const torch::optim::SGD*>(&optimizer) != nullptr) {
@@ -154,7 +154,7 @@ Tensors memory_of(const Optimizer& optimizer) {
 
 void check_memory(const Optimizer& optimizer, const Tensors& memory) {
   if (memory.empty()) return;  // It had not stepped, or has nothing to remember.
-  if (!remembers(optimizer)) throw Damaged("it is of another optimiser");
+  if (!remembers(optimizer)) throw Damaged("it is of another optimizer");
   const torch::NoGradGuard no_grad;
   by_kind(optimizer, [&](const auto& kind) {
     check_memory_of<std::remove_cvref_t<decltype(kind)>>(optimizer, memory);

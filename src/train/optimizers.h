@@ -1,4 +1,4 @@
-// The optimisers that a run can choose by name, and what a checkpoint keeps of them.
+// The optimizers that a run can choose by name, and what a checkpoint keeps of them.
 #pragma once
 
 #include <torch/torch.h>
@@ -15,12 +15,12 @@ namespace syncopate::train {
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(
     const Config& config, const std::vector<torch::Tensor>& parameters);
 
-/// What the optimiser remembers of its steps: "0.momentum_buffer" is that of the first parameter.
+/// What the optimizer remembers of its steps: "0.momentum_buffer" is that of the first parameter.
 Tensors memory_of(const torch::optim::Optimizer& optimizer);
-/// Throws Damaged unless it is what an optimiser of this kind remembers of these parameters, or
+/// Throws Damaged unless it is what an optimizer of this kind remembers of these parameters, or
 /// nothing.
 void check_memory(const torch::optim::Optimizer& optimizer, const Tensors& memory);
-/// Gives it to the optimiser, once it is checked.
+/// Gives it to the optimizer, once it is checked.
 void set_memory(torch::optim::Optimizer& optimizer, const Tensors& memory);
 
 }  // namespace syncopate::train

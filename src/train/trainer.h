@@ -79,7 +79,7 @@ class Trainer {
   void flush_metrics();  ///< All ranks together.
   void after_exchanges();
   void evaluate();
-  bool is_finite(const StrategyState& state) const;  ///< And the model, and the optimiser's memory.
+  bool is_finite(const StrategyState& state) const;  ///< And the model, and the optimizer's memory.
   void save();
   void check(const Counters& counters) const;  ///< Throws Damaged.
   void load(const Snapshot& snapshot);

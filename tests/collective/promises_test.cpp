@@ -1,4 +1,4 @@
-// The promises of design.md, section 4, with ranks that are threads of one process.
+// The promises (README.md), with ranks that are threads of one process.
 #include "support/promise.h"
 
 namespace syncopate::testing {

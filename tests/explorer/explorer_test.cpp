@@ -1,6 +1,6 @@
 // The interleaving explorer. Every schedule is checked for conservation, one result per round,
-// order, staleness, receipts and liveness. A failing one prints its name; to see it step by
-// step:   SYNCOPATE_SEED=<name> explorer_test
+// order, staleness, receipts and liveness. A failing one prints its name; to see it step by step:
+//   SYNCOPATE_SEED=<name> explorer_test
 // SYNCOPATE_SCHEDULES sets how many random schedules are played, one in five with a fresh seed.
 #include <gtest/gtest.h>
 

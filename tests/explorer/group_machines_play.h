@@ -3,13 +3,12 @@
 // order and are otherwise delayed at will; machines look at their boards, bring their shares, sum
 // up and gather whenever the random schedule says so. Every play is checked:
 //   - a round starts only when somebody waits for it and its trigger, its grace and the window
-//   allow
+//     allow
 //   - no round waits for time to pass where everybody has come
 //   - each machine of a group brings its share once, and all of them know the same shares
 //   - all ranks average together with everybody's newest weights
 //   - the play comes to its end: no round that could start stays unstarted, and no message of
-//   weight
-//     reaches a machine that has ended
+//     weight reaches a machine that has ended
 #pragma once
 
 #include <cstdint>

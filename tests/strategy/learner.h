@@ -1,4 +1,4 @@
-// A rank's model and optimiser without any framework: weights in a vector, SGD with momentum by
+// A rank's model and optimizer without any framework: weights in a vector, SGD with momentum by
 // mass, anticipation, and a log of everything a strategy told it.
 #pragma once
 

@@ -50,9 +50,9 @@ class OddChannel final : public Channel {
   Oddity& oddity_;
 };
 
-class Opening final : public Operation {
+class OddOpening final : public Operation {
  public:
-  Opening(fabric::Fabric& fabric, std::unique_ptr<Channel>& into, Oddity& oddity)
+  OddOpening(fabric::Fabric& fabric, std::unique_ptr<Channel>& into, Oddity& oddity)
       : operation_(fabric.open(opened_)), into_(into), oddity_(oddity) {}
   bool done() override {
     if (!operation_->done()) return false;
@@ -80,7 +80,7 @@ class OddFabric final : public fabric::Fabric {
     return fabric_->receive(message);
   }
   std::unique_ptr<Operation> open(std::unique_ptr<Channel>& into) override {
-    return std::make_unique<Opening>(*fabric_, into, oddity_);
+    return std::make_unique<OddOpening>(*fabric_, into, oddity_);
   }
 
  private:

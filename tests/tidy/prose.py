@@ -13,8 +13,9 @@ VAGUE = re.compile(r'\b(nobody|somebody|whoever|everybody)\b', re.IGNORECASE)
 NAMED_SUBJECTS = ('include', 'src/cli', 'src/fabric', 'src/kernel', 'src/launch', 'src/strategy', 'src/train')
 # British spellings, as the beginnings of words.
 BRITISH = re.compile(r'\b(\w*(?:optimis|normalis|randomis|initialis|finalis|synchronis|recognis|organis|serialis'
-                     r'|neighbour|behaviour|colour|favour|honour|licence|centre|fibre|catalogue|analys(?:e|ing))\w*)')
-# Names that users write so: options, flags, and the licence's own heading.
+                     r'|neighbour|behaviour|colour|favour|honour|licence|centre|fibre|catalogue|generalis'
+                     r'|analys(?:e|ing))\w*)', re.IGNORECASE)
+# Names that users write so.
 SPELLED_SO = ('synchronise_every',)
 
 
@@ -101,7 +102,7 @@ def check_sentences(tree):
 
 
 def check_subjects(tree):
-    files = [(path, path.read_text().splitlines()) for path in tree.documents()]
+    files = [(path, re.sub(r'`[^`\n]+`', '', path.read_text()).splitlines()) for path in tree.documents()]
     for path, lines in [*files, *tree.sources(*NAMED_SUBJECTS)]:
         for number, line in enumerate(lines, 1):
             for word in VAGUE.findall(line):

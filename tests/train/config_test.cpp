@@ -74,7 +74,7 @@ TEST_F(ConfigFile, WithAValueThatCouldNotBeTypedIsRefused) {
   expect_refused("ranks", 1LL << 33, "from 1 to 1000000");
   expect_refused("batch", -4, "\"batch\" -4");
   expect_refused("batch", 2.5, "a whole number");
-  expect_refused("optimizer", "lion", "there is no optimiser 'lion'");
+  expect_refused("optimizer", "lion", "there is no optimizer 'lion'");
   expect_refused("rate", 0, "the learning rate is 0");
   expect_refused("rate", 1e300, "the learning rate is 1e+300");
   expect_refused("momentum", 1, "the momentum is 1");

@@ -1,4 +1,4 @@
-// A strategy around torch's optimisers: the same training as in one process, replicas that are
+// A strategy around torch's optimizers: the same training as in one process, replicas that are
 // equal, and no copy between the model and the board.
 #include <gtest/gtest.h>
 

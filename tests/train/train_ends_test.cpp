@@ -228,7 +228,7 @@ TEST(TrainEnds, TwoJobsDoNotTrainInOneDirectory) {
   expect_to_go_on(folder.path() / "latest");
 }
 
-TEST(TrainEnds, ResumedWithBatchNormalisationItIsAsWithoutAPause) {
+TEST(TrainEnds, ResumedWithBatchNormalizationItIsAsWithoutAPause) {
   const TemporaryFolder data, whole, parts;
   write_idx(data.path() / "mnist", "train", 60);
   write_idx(data.path() / "mnist", "t10k", 20);

@@ -1,5 +1,5 @@
 // Our side of bench/peers/activation.h: rounds that start with the first arrival, in a world of
-// several machines. The other ranks wait for the round, or nobody on their machine waits or looks,
+// several machines. The other ranks wait for the round, or no rank of their machine waits or looks,
 // and its agent is on its own: they are asleep, or they compute.
 #pragma once
 
@@ -52,7 +52,7 @@ class OurActivation : public Ours {
 
  private:
   /// Sleeps or computes until a round is on the board. PartialAllreduce::ready() is no way to find
-  /// out: it says that somebody waits and wakes the agent, which is what is to be measured.
+  /// out: it says that a rank waits and wakes the agent, which is what is to be measured.
   void watch() {
     constexpr board::Time kSecond = 1'000'000'000;
     partial::Board& board = exchange_->board();

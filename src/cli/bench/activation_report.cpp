@@ -23,7 +23,7 @@ constexpr long kFewestMachines = 2;
 /// A multiple of all these numbers of machines: every rank arrives as often.
 constexpr int kActivations = 320;
 /// From the barrier to the arrival. Those who wait have come by then, and look for it without
-/// sleeping where cores are free; agents of machines where nobody waits have gone to sleep.
+/// sleeping where cores are free; agents of machines where no rank waits have gone to sleep.
 constexpr double kPauseWaitingMs = 2;
 constexpr double kPauseAwayMs = 10;
 
@@ -113,7 +113,7 @@ void explain_activation(const std::vector<Request>& requests, const Setting& set
   const Request& common = requests.front();
   fmt::print(
       "# activation: one rank, each in turn, deposits {} bytes; the time is from there until the\n"
-      "# last rank has the round. The others wait for it, or are away and nobody waits on their\n"
+      "# last rank has the round. The others wait for it, or are away and no rank waits on their\n"
       "# machines; with MPI they wait in MPI_Allreduce. Or they compute: until the round is on,\n"
       "# with the last machine's part taken, and until the rank that arrived has it there. Medians "
       "over\n"

@@ -31,7 +31,7 @@ using namespace bench;
 constexpr int kPaperRanks = 32;
 constexpr int kPaperIterations = 64;
 
-/// Peers would read what belongs to whoever called us.
+/// Peers would read what belongs to our caller.
 void close_input() {
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) {
@@ -226,7 +226,7 @@ void add_bench(CLI::App& program, int& exit_code) {
               .against = "openmpi",
               .repetitions = 1,
               .iterations = kPaperIterations},
-             "Means of weights in rotating groups that do not wait, under the same skew",
+             "Averages of weights in rotating groups that do not wait, under the same skew",
              exit_code);
   add_tax(*command, exit_code);
   add_activation(*command, exit_code);

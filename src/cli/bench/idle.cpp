@@ -49,7 +49,7 @@ nlohmann::json measure_idle(World world, const peers::Workload& work) {
   peers::sleep_milliseconds(work.seconds * 1e3);
   const Usage after = Usage::now();
   const double elapsed_us = peers::microseconds_since(begin);
-  // Whoever comes back first would wake the others' agents.
+  // The rank that comes back first would wake the others' agents.
   peers::sleep_milliseconds(kSettleMilliseconds);
 
   std::vector<double> percent(ranks), wakeups(ranks);

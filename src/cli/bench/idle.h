@@ -1,4 +1,4 @@
-// What a rank's process takes of a core while nobody does anything: every rank sleeps, with a
+// What a rank's process takes of a core while no rank does anything: every rank sleeps, with a
 // collective open. In a world of several machines that is what their agents take, and MPI.
 #pragma once
 

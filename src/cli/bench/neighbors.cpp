@@ -29,7 +29,7 @@ int usable_core(int number) {
 
 [[noreturn]] void be_busy(const NeighborOptions& options, int number) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_NAME, "neighbour");
+  ::prctl(PR_SET_NAME, "neighbor");
   // A session of its own, as someone else's process has: the kernel may share cores between
   // sessions.
   ::setsid();
@@ -56,7 +56,7 @@ Neighbors::Neighbors(const NeighborOptions& options) {
     if (process < 0) {
       const std::string reason = std::strerror(errno);
       end();
-      throw std::runtime_error("a neighbour cannot be started: " + reason);
+      throw std::runtime_error("a neighbor cannot be started: " + reason);
     }
     processes_.push_back(process);
   }

@@ -10,7 +10,7 @@ namespace syncopate::cli::bench {
 
 struct NeighborOptions {
   int count = 0;
-  bool pinned = false;  ///< Neighbour i stays on the i-th of the cores that may be used.
+  bool pinned = false;  ///< Neighbor i stays on the i-th of the cores that may be used.
   int nice = 0;         ///< Above 0 they give way, as `nice` says.
 };
 

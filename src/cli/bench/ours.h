@@ -180,7 +180,7 @@ class OurGroup : public Ours {
     consume(std::span<const float>(average_->weights(), average_->size()));
   }
 
-  /// Means of zeros and ones.
+  /// Averages of zeros and ones.
   void expect(std::span<const float> result, std::size_t) const {
     for (const std::size_t i : {std::size_t{0}, result.size() - 1}) {
       if (!(result[i] >= 0 && result[i] <= 1.00001F)) {

@@ -209,7 +209,7 @@ std::string skew_in_words(const Request& request) {
   const peers::Workload& work = request.work;
   switch (work.skew) {
     case Skew::none:
-      return fmt::format("nobody is late; {}{}",
+      return fmt::format("no rank is late; {}{}",
                          work.touch ? "each rank rewrites its values before each call, untimed"
                                     : "the values are not rewritten",
                          work.read ? "; each reads the whole result, timed" : "");
@@ -263,7 +263,7 @@ void print_introduction(const Request& request, const Setting& setting) {
                request.work.synchronise_every);
   }
   if (const NeighborOptions& beside = request.neighbors; beside.count > 0) {
-    fmt::print("# beside {}{}{}\n", counted(beside.count, "busy neighbour"),
+    fmt::print("# beside {}{}{}\n", counted(beside.count, "busy neighbor"),
                beside.pinned ? ", each on a core of its own" : "",
                beside.nice > 0 ? fmt::format(", with nice {}", beside.nice) : "");
   }

@@ -171,7 +171,7 @@ void add_neighbor_options(CLI::App& command, Typed& typed) {
   add(command, "--neighbors", typed.neighbors, "N",
       "Start so many busy processes beside the ranks, for the whole run; 0 if not given");
   command.add_flag("--neighbors-pinned", typed.neighbors_pinned,
-                   "Neighbour i stays on the i-th core; the kernel moves them if not given");
+                   "Neighbor i stays on the i-th core; the kernel moves them if not given");
   add(command, "--neighbors-nice", typed.neighbors_nice, "N",
       "Let them give way, from 1 to 19; 0 if not given");
 }

@@ -53,7 +53,7 @@ class Computation {
 
 enum class Others {
   parked,  ///< wait for rank 0 and do nothing
-  busy,    ///< do arithmetic: what a neighbour core that works costs, without the library
+  busy,    ///< do arithmetic: what a neighbor core that works costs, without the library
   rounds,  ///< run rounds one after another, triggered by the first
 };
 

@@ -31,7 +31,7 @@ nlohmann::ordered_json to_json(const Request& request, const Setting& setting,
 void explain_tax(const Request& request, const Setting& setting) {
   fmt::print(
       "# tax: rank 0 of {} computes {} s of arithmetic in its own cache, in steps.\n"
-      "# The others are parked, or do arithmetic (a busy neighbour, without the library), or run\n"
+      "# The others are parked, or do arithmetic (a busy neighbor, without the library), or run\n"
       "# rounds one after another, which rank 0 joins between its steps. In turn, medians of {}.\n"
       "# machine: {}\n",
       request.ranks, request.work.seconds, request.repetitions, setting.machine);

@@ -49,7 +49,7 @@ std::vector<Way> ways(Skew skew, int steps) {
   };
   std::vector<Way> all = {
       way("all", "everyone, as usual", "all"),
-      way("first", "whoever is first", "first"),
+      way("first", "the first rank", "first"),
       way("majority", "a rank drawn by lot", "majority"),
       way("count(4)", "any 4 ranks", "count:4"),
       way("count(4)+grace", "any 4, then 2 ms more", "count:4", "2ms"),
@@ -66,7 +66,7 @@ std::string title(const std::string& text) {
 
 std::string waited_for(const Seen& seen) {
   constexpr double kClearly = 0.5;
-  if (seen.wait_ms < 0.1 || seen.waited_for < 0) return "nobody";
+  if (seen.wait_ms < 0.1 || seen.waited_for < 0) return "none";
   if (seen.waited_for_share < kClearly) return "all in turn";
   return fmt::format("rank {} ({:.0f} %)", seen.waited_for, seen.waited_for_share * 100);
 }

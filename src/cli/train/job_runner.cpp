@@ -132,7 +132,7 @@ JobRunner::JobRunner() {
   // MPICH's mpirun tells of the death of a rank by it, if it does not end the others.
   std::signal(SIGUSR1, SIG_IGN);
   failures_.emplace(*world_, kFailures);
-  world_->barrier();  // Its cores are known when everybody is there.
+  world_->barrier();  // Its cores are known when all ranks are there.
   count_cores();
 }
 

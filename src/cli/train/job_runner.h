@@ -20,7 +20,7 @@ class JobRunner {
   /// Takes part in the world of a launcher, if there is one.
   JobRunner();
 
-  /// Who started the ranks; nothing: nobody has, so there can be any number of them.
+  /// What started the ranks; nothing: they are not started yet, and can be any number.
   const std::optional<fabric::JobEnvironment>& launcher() const { return launcher_; }
   /// Whether this process prints what concerns all.
   bool speaks() const { return !world_ || world_->rank() == 0; }

@@ -107,7 +107,7 @@ void add_settings(CLI::App& command, TypedSettings& typed) {
       ->group("Training");
   option("--momentum", typed.momentum, "X", "Of sgd alone")->group("Training");
   command.add_flag("--nesterov", typed.nesterov, "Nesterov's momentum")->group("Training");
-  option("--weight-decay", typed.weight_decay, "X", "Of the optimiser")->group("Training");
+  option("--weight-decay", typed.weight_decay, "X", "Of the optimizer")->group("Training");
   option("--schedule", typed.schedule, "NAME",
          "Of the learning rate: constant, or cosine over the whole run, by samples")
       ->group("Training");

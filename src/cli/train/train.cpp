@@ -64,7 +64,7 @@ void report(const train::Finished& finished, const train::Config& config, bool s
   fmt::print("{}\n", early ? "ended early; " + runner.go_on(directory) : directory);
 }
 
-/// Nobody wants to hear of it only from a loss that reads nan.
+/// Otherwise a user would hear of it only from a loss that reads nan.
 void explain_divergence(const train::Finished& finished, const train::Config& config) {
   fmt::print(stderr,
              "syncopate: the run diverged: by round {:.0f} its loss {}. Try a --rate below {:g}\n",

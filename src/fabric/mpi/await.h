@@ -13,7 +13,7 @@
 
 namespace syncopate::fabric::mpi {
 
-/// From here on somebody is late, and the core may be wanted by others.
+/// From here on a machine is late, and the core may be wanted by others.
 inline constexpr std::chrono::milliseconds kAwakeFor{1};
 inline constexpr std::chrono::microseconds kNap{100};
 

@@ -1,4 +1,4 @@
-// Opens the channels of a fabric, one at a time and in the order they were asked for: whoever waits
+// Opens the channels of a fabric, one at a time and in the order they were asked for: a thread that waits
 // for a later one moves the earlier ones on.
 //
 // MPI_Comm_free is collective, and machines let go of their channels at different times and in
@@ -25,7 +25,7 @@ namespace syncopate::fabric::mpi {
 class ChannelFactory {
  public:
   struct Request {
-    std::unique_ptr<Channel>* into = nullptr;  ///< Null if nobody waits for it any more.
+    std::unique_ptr<Channel>* into = nullptr;  ///< Null if no thread waits for it any more.
     bool done = false;
   };
 

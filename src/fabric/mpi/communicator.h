@@ -37,7 +37,7 @@ class Communicator {
   }
 
   MPI_Comm handle() const { return handle_; }
-  /// It will not be freed: something is under way there that nobody waits for.
+  /// It will not be freed: something is under way there that no thread waits for.
   void abandon() { abandoned_ = true; }
 
   int size() const {
@@ -65,7 +65,7 @@ class Communicator {
     copy = await(request, std::move(copy), timeout);
     return Communicator(*copy);
   }
-  /// Waits until everybody is here; throws if that takes longer than the time.
+  /// Waits until all are here; throws if that takes longer than the time.
   void meet(std::chrono::nanoseconds timeout) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibarrier(handle_, &request), "MPI_Ibarrier");

@@ -96,7 +96,7 @@ extern "C" __attribute__((visibility("default"))) syncopate::fabric::Link* synco
   try {
     return new syncopate::fabric::mpi::MpiLink(patience, build);
   } catch (...) {
-    // Somebody may never come: when the process exits, nobody waits for it.
+    // A machine may never come: when the process exits, it is not waited for.
     syncopate::fabric::mpi::leave_running();
     throw;
   }

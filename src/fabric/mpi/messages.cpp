@@ -64,18 +64,18 @@ int Messages::receive(std::vector<std::byte>& message) {
   return status.MPI_SOURCE;
 }
 
-// A message is on its way for certain only while its sender calls MPI. So nobody stops before
-// everybody has come to this point, unless somebody does not come at all.
+// A message is on its way for certain only while its sender calls MPI. So no machine stops before
+// all have come to this point, unless one does not come at all.
 bool Messages::close() {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   MPI_Request barrier = MPI_REQUEST_NULL;
   check(MPI_Ibarrier(communicator_.handle(), &barrier), "MPI_Ibarrier");
   std::vector<std::byte> ignored;
-  bool everybody = false;
+  bool all_here = false;
   while (true) {
-    if (!everybody) everybody = complete(barrier);
+    if (!all_here) all_here = complete(barrier);
     const bool nothing_came = receive(ignored) == -1;
-    if (everybody && outgoing_.empty() && nothing_came) break;
+    if (all_here && outgoing_.empty() && nothing_came) break;
     if (std::chrono::steady_clock::now() > deadline) return false;
     if (nothing_came) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
@@ -106,7 +106,7 @@ Messages::~Messages() {
   try {
     closed = running() && close();
   } catch (const std::exception&) {
-    // A destructor has nobody to tell; what MPI holds is left to it.
+    // A destructor has no caller to tell; what MPI holds is left to it.
   }
   if (!closed) abandon();
 }

@@ -121,16 +121,16 @@ void start(std::chrono::nanoseconds timeout) {
   int finalized = 0;
   check(MPI_Finalized(&finalized), "MPI_Finalized");
   if (finalized != 0) {
-    fail("MPI was finalised, and cannot be started a second time in one process",
+    fail("MPI was finalized, and cannot be started a second time in one process",
          "Make the world before the program calls MPI_Finalize");
   }
   int level = MPI_THREAD_SINGLE;
   if (running()) {
     check(MPI_Query_thread(&level), "MPI_Query_thread");
     // With MPI_THREAD_SERIALIZED the program must not call MPI while it has a world of several
-    // machines; we cannot see whether it does, and many only initialise it.
+    // machines; we cannot see whether it does, and many only initialize it.
     if (level < MPI_THREAD_SERIALIZED) {
-      fail("the program initialised MPI with " + std::string(name_of(level)) +
+      fail("the program initialized MPI with " + std::string(name_of(level)) +
                ", and Syncopate uses MPI from a thread of its own",
            "Call MPI_Init_thread with MPI_THREAD_MULTIPLE instead of MPI_Init, or leave MPI to "
            "Syncopate");

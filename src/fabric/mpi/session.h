@@ -16,7 +16,7 @@ bool started_here();
 /// From now on the end of the process is not that of MPI, which would wait for every rank.
 void leave_running();
 
-/// Somebody who uses MPI. The end of the process is not that of MPI meanwhile: a process that exits
+/// A user of MPI. The end of the process is not that of MPI meanwhile: a process that exits
 /// in the middle of things is to be missed by the others, and not to wait for them.
 class User {
  public:
@@ -29,7 +29,7 @@ class User {
   virtual void before_end() = 0;
 };
 
-/// False from the moment MPI was finalised, by whomever; nothing of MPI may be called then.
+/// False from the moment MPI was finalized, by whomever; nothing of MPI may be called then.
 bool running();
 
 }  // namespace syncopate::fabric::mpi

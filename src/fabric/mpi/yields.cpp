@@ -22,7 +22,7 @@ std::mutex mutex;      ///< For the rest: a process may have several worlds.
 int agents = 0;        ///< At work in this process.
 bool yielded = false;  ///< Before the first of them.
 
-/// Whoever sets it by hand has it so, and a program that started MPI may wait in it.
+/// A user who sets it by hand has it so, and a program that started MPI may wait in it.
 bool may_change() {
   return opal_progress_set_yield_when_idle != nullptr && started_here() &&
          std::getenv("OMPI_MCA_mpi_yield_when_idle") == nullptr;

@@ -7,7 +7,7 @@ torch::nn::Conv2d convolution(int from, int to, int size, int stride) {
   torch::nn::Conv2d layer(torch::nn::Conv2dOptions(from, to, size)
                               .stride(stride)
                               .padding(size / 2)
-                              .bias(false));  // The normalisation that follows has one.
+                              .bias(false));  // The normalization that follows has one.
   torch::nn::init::kaiming_normal_(layer->weight, 0, torch::kFanOut, torch::kReLU);
   return layer;
 }

@@ -1,5 +1,5 @@
 // The residual networks for small pictures: 6n+2 layers in three stages of n blocks each, with
-// batch normalisation. n = 1, 3 and 5 give ResNet-8, -20 and -32.
+// batch normalization. n = 1, 3 and 5 give ResNet-8, -20 and -32.
 #pragma once
 
 #include <torch/torch.h>
