@@ -21,6 +21,8 @@ tidy_test.py shows each of them a small tree that it must complain about.
 """
 import sys
 
+sys.dont_write_bytecode = True
+
 from api_page import check_api_page
 from names import check_files, check_links, check_words
 from prose import check_comments, check_lines, check_sentences, check_spelling, check_subjects
