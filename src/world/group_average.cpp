@@ -7,6 +7,7 @@
 #include "group/exchange.h"
 #include "group/options.h"
 #include "syncopate/error.h"
+#include "world/access.h"
 #include "world/world_state.h"
 
 namespace syncopate {
@@ -17,7 +18,7 @@ namespace detail {
 
 std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
                                           const void* initial, const GroupOptions& options) {
-  const std::shared_ptr<WorldState>& state = world.shared_state();
+  const std::shared_ptr<WorldState>& state = WorldAccess::state(world);
   check(type);
   check(options, world.size(), state->largest_machine());
   check_elements(elements);

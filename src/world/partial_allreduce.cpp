@@ -4,13 +4,14 @@
 #include "base/options.h"
 #include "partial/exchange.h"
 #include "syncopate/error.h"
+#include "world/access.h"
 #include "world/world_state.h"
 
 namespace syncopate::detail {
 
 std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t elements,
                                               DataType type, const PartialOptions& options) {
-  const std::shared_ptr<WorldState>& state = world.shared_state();
+  const std::shared_ptr<WorldState>& state = WorldAccess::state(world);
   check(type);
   check(options, world.size());
   check_elements(elements);

@@ -124,8 +124,8 @@ std::vector<World> World::threads(int ranks) {
   std::vector<World> worlds;
   worlds.reserve(ranks);
   for (int rank = 0; rank < ranks; ++rank) {
-    worlds.emplace_back(
-        std::make_shared<detail::WorldState>(segment, rank, board::make_thread_platform()));
+    worlds.push_back(
+        World(std::make_shared<detail::WorldState>(segment, rank, board::make_thread_platform())));
   }
   return worlds;
 }
@@ -134,9 +134,29 @@ int World::rank() const { return state_->roster().rank(); }
 
 int World::size() const { return state_->roster().world_size(); }
 
+int World::local_rank() const { return state_->roster().local_rank(); }
+
+int World::local_size() const { return state_->roster().local_size(); }
+
+int World::machine() const { return state_->machine(); }
+
+int World::machines() const { return state_->machines(); }
+
+int World::cores() const { return state_->roster().cores(); }
+
 RankSet World::dead() const {
   state_->roster().check_seat();
   return state_->dead();
+}
+
+RankSet World::gone() const {
+  RankSet ranks = dead();
+  // Of other machines only the dead are known.
+  const board::Roster& roster = state_->roster();
+  for (int local_rank = 0; local_rank < roster.local_size(); ++local_rank) {
+    if (!roster.expected(local_rank)) ranks.insert(roster.rank_of(local_rank));
+  }
+  return ranks;
 }
 
 Duration World::timeout() const { return state_->timeout(); }

@@ -8,7 +8,6 @@
 #include "cli/bench/idle.h"
 #include "cli/bench/ours.h"
 #include "cli/bench/tax.h"
-#include "world/world_state.h"
 
 namespace syncopate::cli::bench {
 
@@ -39,7 +38,7 @@ bool runs_anywhere(const std::string& operation) {
 std::vector<nlohmann::json> measure_here(const World& world, const peers::Workload& work) {
   std::vector<nlohmann::json> rows;
   run_collective(world, work, [&](nlohmann::json row) {
-    row["machines"] = world.shared_state()->machines();
+    row["machines"] = world.machines();
     rows.push_back(std::move(row));
   });
   return rows;
