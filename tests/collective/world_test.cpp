@@ -129,8 +129,12 @@ TEST_P(Worlds, KnowTheirPlacesOnTheirMachines) {
     if (crew == Crew::mpirun && split != nullptr) {
       EXPECT_EQ(machines, split_machines(split, ranks));
     }
-    if (!on_several_boards(crew)) EXPECT_EQ(world.machines(), 1);
-    if (crew == Crew::machines) EXPECT_EQ(world.machines() > 1, ranks > 1);
+    if (!on_several_boards(crew)) {
+      EXPECT_EQ(world.machines(), 1);
+    }
+    if (crew == Crew::machines) {
+      EXPECT_EQ(world.machines() > 1, ranks > 1);
+    }
   });
 }
 

@@ -9,6 +9,7 @@
 #include "board/platform.h"
 #include "cli/bench/ours.h"
 #include "partial/exchange.h"
+#include "world/make_collective.h"
 
 namespace syncopate::cli::bench {
 
@@ -21,16 +22,19 @@ class OurActivation : public Ours {
     exchange_ = detail::make_partial(world_, elements, data_type<float>,
                                      PartialOptions{.trigger = first(), .scale = Scale::none});
   }
-  float* buffer() { return static_cast<float*>(detail::writable_slot(*exchange_)); }
+  float* buffer() { return static_cast<float*>(exchange_->writable_slot()); }
 
   peers::Clock::time_point meet(bool arrives) {
-    if (arrives) detail::deposit_slot(*exchange_, 1, detail::Then::wait);
+    if (arrives) exchange_->deposit_slot(1, detail::Then::wait);
     const bool waits = arrives || others_ == peers::Others::wait;
     if (!waits) watch();
     auto there = peers::Clock::now();
-    const Rounds<float> rounds{exchange_, detail::await_rounds(*exchange_)};
+    exchange_->await();
     if (waits) there = peers::Clock::now();
-    peers::check_ones(rounds.front().sum());
+    const std::uint64_t round = exchange_->passed() + 1;
+    peers::check_ones(
+        {static_cast<const float*>(exchange_->values(round)), exchange_->board().shape.elements});
+    exchange_->pass(round);
     // Where all compute, it is chance which of them has a core to look for the round.
     return waits || others_ != peers::Others::compute ? there : peers::Clock::time_point();
   }
@@ -42,9 +46,10 @@ class OurActivation : public Ours {
   }
 
   nlohmann::json close() {
-    detail::stop(*exchange_);
-    while (!detail::finished(*exchange_)) {
-      Rounds<float>(exchange_, detail::await_rounds(*exchange_)).pass();
+    exchange_->stop();
+    while (!exchange_->finished()) {
+      const std::uint64_t count = exchange_->await();
+      exchange_->pass(exchange_->passed() + count);
     }
     exchange_.reset();
     return {{"contributors_mean", 1}};
