@@ -5,7 +5,7 @@ Usage: tests/tidy/tidy.py [ROOT]      prints a line for each finding; exits with
 
 layers      a folder of src/ includes only those that src/README.md lets it use, and the public headers
 sizes       source files are short, and functions too
-openings    a header of src/ opens with what it is
+openings    a header opens with what it is
 comments    no line of a comment is left over from wrapping
 words       no word that docs/glossary.md has banned
 documents   lines of prose are short enough to read and to compare, and files that they name are there
@@ -77,14 +77,14 @@ def check_sizes():
 
 
 def check_openings():
-    for path, lines in sources('src', 'include'):
+    for path, lines in sources('src', 'include', 'bench/suite'):
         if path.suffix == '.h' and not (lines and re.match(r'// \S', lines[0])):
             complain(path, 1, 'openings', 'a header opens with what it is')
 
 
 def check_comments():
     """A line of a comment that ends early although the next one goes on with the same sentence."""
-    for path, lines in sources('src', 'include'):
+    for path, lines in sources('src', 'include', 'bench/suite'):
         for number in range(len(lines) - 1):
             line, following = lines[number], lines[number + 1]
             here = re.match(r'^(\s*)(///?)( \S.*)$', line)

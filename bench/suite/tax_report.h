@@ -1,7 +1,7 @@
 // `syncopate bench tax`: runs the measurement of tax.h and shows it.
 #pragma once
 
-#include "cli/bench/request.h"
+#include "bench/suite/request.h"
 
 namespace syncopate::cli::bench {
 

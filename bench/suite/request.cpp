@@ -1,10 +1,10 @@
-#include "cli/bench/request.h"
+#include "bench/suite/request.h"
 
 #include <fmt/format.h>
 
 #include "base/options.h"
-#include "cli/bench/rank.h"
-#include "cli/bench/sizes.h"
+#include "bench/suite/rank.h"
+#include "bench/suite/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/phrases.h"
 #include "cli/console/program.h"

@@ -1,4 +1,4 @@
-#include "cli/bench/idle.h"
+#include "bench/suite/idle.h"
 
 #include <sys/resource.h>
 
@@ -7,7 +7,7 @@
 
 #include "bench/peers/measure.h"
 #include "bench/peers/statistics.h"
-#include "cli/bench/ours.h"
+#include "bench/suite/ours.h"
 
 namespace syncopate::cli::bench {
 

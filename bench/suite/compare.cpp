@@ -1,4 +1,4 @@
-#include "cli/bench/compare.h"
+#include "bench/suite/compare.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/bench/report.h"
+#include "bench/suite/report.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "cli/bench/sizes.h"
+#include "bench/suite/sizes.h"
 #include "cli/console/machine.h"
 #include "cli/console/phrases.h"
 #include "cli/console/table.h"

@@ -1,4 +1,4 @@
-#include "cli/tour/rank.h"
+#include "bench/suite/tour/rank.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/peers/measure.h"
-#include "cli/bench/ours.h"
+#include "bench/suite/ours.h"
 #include "syncopate/syncopate.h"
 
 namespace syncopate::cli::tour {

@@ -2,7 +2,7 @@
 // `syncopate tour`.
 #include <csignal>
 
-#include "cli/bench/commands.h"
+#include "bench/suite/commands.h"
 #include "cli/console/program.h"
 
 int main(int count, char** arguments) {

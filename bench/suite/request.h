@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/peers/workload.h"
-#include "cli/bench/neighbors.h"
-#include "cli/bench/side.h"
+#include "bench/suite/neighbors.h"
+#include "bench/suite/side.h"
 
 namespace syncopate::cli::bench {
 

@@ -1,4 +1,4 @@
-#include "cli/bench/sizes.h"
+#include "bench/suite/sizes.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // on several, and shows both.
 #pragma once
 
-#include "cli/bench/request.h"
+#include "bench/suite/request.h"
 
 namespace syncopate::cli::bench {
 

@@ -1,4 +1,4 @@
-#include "cli/bench/tax.h"
+#include "bench/suite/tax.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "base/options.h"
 #include "bench/peers/measure.h"
 #include "bench/peers/statistics.h"
-#include "cli/bench/ours.h"
+#include "bench/suite/ours.h"
 
 namespace syncopate::cli::bench {
 

@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "cli/bench/commands.h"
-#include "cli/bench/side.h"
+#include "bench/suite/commands.h"
+#include "bench/suite/side.h"
+#include "bench/suite/tour/rank.h"
 #include "cli/console/arguments.h"
 #include "cli/console/program.h"
 #include "cli/console/progress.h"
 #include "cli/console/table.h"
-#include "cli/tour/rank.h"
 
 namespace syncopate::cli {
 

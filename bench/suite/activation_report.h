@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cli/bench/request.h"
+#include "bench/suite/request.h"
 
 namespace syncopate::cli::bench {
 

@@ -1,4 +1,4 @@
-#include "cli/bench/neighbors.h"
+#include "bench/suite/neighbors.h"
 
 #include <sched.h>
 #include <sys/prctl.h>

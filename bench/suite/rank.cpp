@@ -1,13 +1,13 @@
-#include "cli/bench/rank.h"
+#include "bench/suite/rank.h"
 
 #include <cstdio>
 #include <stdexcept>
 
 #include "bench/peers/measure.h"
-#include "cli/bench/activation.h"
-#include "cli/bench/idle.h"
-#include "cli/bench/ours.h"
-#include "cli/bench/tax.h"
+#include "bench/suite/activation.h"
+#include "bench/suite/idle.h"
+#include "bench/suite/ours.h"
+#include "bench/suite/tax.h"
 
 namespace syncopate::cli::bench {
 

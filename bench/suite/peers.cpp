@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/bench/side.h"
-#include "cli/bench/sizes.h"
+#include "bench/suite/side.h"
+#include "bench/suite/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/phrases.h"

@@ -1,13 +1,13 @@
-#include "cli/bench/activation_report.h"
+#include "bench/suite/activation_report.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <optional>
 
-#include "cli/bench/compare.h"
-#include "cli/bench/report.h"
-#include "cli/bench/sizes.h"
+#include "bench/suite/compare.h"
+#include "bench/suite/report.h"
+#include "bench/suite/sizes.h"
 #include "cli/console/arguments.h"
 #include "cli/console/phrases.h"
 #include "cli/console/table.h"

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "bench/peers/activation.h"
+#include "bench/suite/ours.h"
 #include "board/platform.h"
-#include "cli/bench/ours.h"
 #include "partial/exchange.h"
 #include "world/make_collective.h"
 

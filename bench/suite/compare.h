@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/peers/workload.h"
-#include "cli/bench/side.h"
+#include "bench/suite/side.h"
 
 namespace syncopate::cli::bench {
 

@@ -1,4 +1,4 @@
-#include "cli/bench/side.h"
+#include "bench/suite/side.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <sstream>
 
-#include "cli/bench/rank.h"
+#include "bench/suite/rank.h"
 #include "cli/console/phrases.h"
 #include "launch/launcher.h"
 #include "syncopate/world.h"

@@ -1,12 +1,12 @@
-#include "cli/bench/idle_report.h"
+#include "bench/suite/idle_report.h"
 
 #include <fmt/format.h>
 
 #include <optional>
 
-#include "cli/bench/compare.h"
-#include "cli/bench/rank.h"
-#include "cli/bench/report.h"
+#include "bench/suite/compare.h"
+#include "bench/suite/rank.h"
+#include "bench/suite/report.h"
 #include "cli/console/table.h"
 
 namespace syncopate::cli::bench {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "cli/bench/compare.h"
-#include "cli/bench/request.h"
+#include "bench/suite/compare.h"
+#include "bench/suite/request.h"
 
 namespace syncopate::cli::bench {
 

@@ -1,14 +1,14 @@
-#include "cli/bench/tax_report.h"
+#include "bench/suite/tax_report.h"
 
 #include <fmt/format.h>
 
 #include <optional>
 
-#include "cli/bench/rank.h"
-#include "cli/bench/report.h"
-#include "cli/bench/side.h"
-#include "cli/bench/sizes.h"
-#include "cli/bench/tax.h"
+#include "bench/suite/rank.h"
+#include "bench/suite/report.h"
+#include "bench/suite/side.h"
+#include "bench/suite/sizes.h"
+#include "bench/suite/tax.h"
 #include "cli/console/progress.h"
 #include "cli/console/table.h"
 
