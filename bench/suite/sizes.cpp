@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 
+#include "base/text.h"
 #include "cli/console/arguments.h"
 
 namespace syncopate::cli::bench {
@@ -16,16 +16,14 @@ constexpr std::size_t kDefaultFactor = 8;
 constexpr std::string_view kUnits = "KMG";
 
 std::optional<std::size_t> parse_size(std::string_view text) {
-  std::size_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || number > kMostBytes) return std::nullopt;
-  if (stop == end) return number;
-  const std::size_t unit = kUnits.find(*stop);
-  if (unit == std::string_view::npos || stop + 1 != end) return std::nullopt;
+  const auto read = detail::leading_number<std::size_t>(text);
+  if (!read || read->value > kMostBytes) return std::nullopt;
+  if (read->rest.empty()) return read->value;
+  const std::size_t unit = kUnits.find(read->rest.front());
+  if (unit == std::string_view::npos || read->rest.size() != 1) return std::nullopt;
   const std::size_t shift = 10 * (unit + 1);
-  if (number > kMostBytes >> shift) return std::nullopt;
-  return number << shift;
+  if (read->value > kMostBytes >> shift) return std::nullopt;
+  return read->value << shift;
 }
 
 /// One entry of the list: a size or a range of sizes. Empty if it cannot be read.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "base/text.h"
 #include "bench/peers/measure.h"
 #include "bench/peers/statistics.h"
 #include "bench/suite/ours.h"
@@ -61,7 +62,8 @@ enum class Others {
 int threads_of_this_process() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("Threads:")) return std::stoi(line.substr(8));
+    if (!line.starts_with("Threads:")) continue;
+    return detail::number<int>(line.substr(line.find_last_of(" \t:") + 1)).value_or(0);
   }
   return 0;
 }

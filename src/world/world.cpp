@@ -1,11 +1,11 @@
 #include "syncopate/world.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "board/launcher_board.h"
 #include "fabric/plugin.h"
 #include "syncopate/error.h"
@@ -15,15 +15,13 @@ namespace syncopate {
 namespace {
 
 int number_from(const char* variable, const char* text, int low, int high) {
-  const std::string_view view = text;
-  int value = 0;
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error != std::errc() || end != view.data() + view.size() || value < low || value > high) {
+  const auto value = detail::number<int>(text, low, high);
+  if (!value) {
     throw Error(ErrorCode::environment, std::string(variable) + " is \"" + text + "\"",
                 "It should be a number from " + std::to_string(low) + " to " +
                     std::to_string(high) + "; start the ranks with syncopate run");
   }
-  return value;
+  return *value;
 }
 
 /// For ranks that are all in this process.

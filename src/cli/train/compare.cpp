@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/text.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/phrases.h"
@@ -100,7 +101,7 @@ int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& op
       const train::Finished finished = runner.run(config, labelled);
       if (runner.speaks() && isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
       const bool died = finished.result && !finished.result->dead.empty();
-      const std::string who = died ? named(finished.result->dead) + " died" : "";
+      const std::string who = died ? detail::names_of(finished.result->dead) + " died" : "";
       const bool ended = finished.exit_code == 0 && finished.result;
       if (ended) runs[i].second.push_back(*finished.result);
       // Here every run has ranks of its own; a launcher's are gone for all that follow.
