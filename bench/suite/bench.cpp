@@ -137,7 +137,7 @@ void add_skewed(CLI::App& bench, const Defaults& defaults, const char* descripti
                      "Ranks per group; the square root of the ranks if not given")
         ->type_name("N");
     command
-        ->add_option("--sync-every", typed->synchronise_every,
+        ->add_option("--sync-every", typed->synchronize_every,
                      "All ranks together every so many steps; 10, or never with --chronic")
         ->type_name("N");
   }

@@ -158,7 +158,7 @@ class OurGroup : public Ours {
   OurGroup(World world, const peers::Workload& work)
       : Ours(std::move(world)),
         options_{.group_size = work.group_size,
-                 .synchronise_every = work.synchronise_every,
+                 .synchronize_every = work.synchronize_every,
                  .trigger = Trigger::parse(work.trigger),
                  .grace = Grace::parse(work.grace),
                  .window = work.window} {}

@@ -260,7 +260,7 @@ void print_introduction(const Request& request, const Setting& setting) {
   fmt::print("# {}\n", skew_in_words(request));
   if (request.work.operation == "group") {
     fmt::print("# groups of {}; all together every {} steps (0: never)\n", request.work.group_size,
-               request.work.synchronise_every);
+               request.work.synchronize_every);
   }
   if (const NeighborOptions& beside = request.neighbors; beside.count > 0) {
     fmt::print("# beside {}{}{}\n", counted(beside.count, "busy neighbour"),

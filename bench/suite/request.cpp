@@ -99,8 +99,8 @@ peers::Workload workload(const Typed& typed, const Defaults& defaults, int ranks
                                      : kDefaultWindow);
   work.group_size = number("--group-size", typed.group_size, 1, ranks, 0);
   // Everyone waits for the slow rank at a common step: with a chronic straggler there is none.
-  work.synchronise_every = number("--sync-every", typed.synchronise_every, 0, kLargestWindow,
-                                  typed.chronic ? 0 : work.synchronise_every);
+  work.synchronize_every = number("--sync-every", typed.synchronize_every, 0, kLargestWindow,
+                                  typed.chronic ? 0 : work.synchronize_every);
   return work;
 }
 

@@ -14,7 +14,7 @@ namespace syncopate::cli::bench {
 /// The options as they were typed. Empty: not given, and the benchmark's own default holds.
 struct Typed {
   std::string ranks, bytes, iterations, seconds, warmup, repeat, against, json, timeout;
-  std::string triggers, grace, window, group_size, synchronise_every;
+  std::string triggers, grace, window, group_size, synchronize_every;
   std::string fabric, ranks_each, machines;
   std::string neighbors, neighbors_nice;
   bool neighbors_pinned = false;

@@ -28,12 +28,12 @@ const char* to_string(LateMerge late);
 
 struct GroupOptions {
   int group_size = 0;          ///< Ranks per group; 0: the square root of the ranks, rounded.
-  int synchronise_every = 10;  ///< Every so many steps all ranks average together; 0: never.
+  int synchronize_every = 10;  ///< Every so many steps all ranks average together; 0: never.
   bool rotate = true;          ///< false keeps the groups of step 0, for comparison.
   Trigger trigger = first();   ///< first() or all(), within the group.
   Grace grace = no_grace();
   LateMerge late = LateMerge::average;
-  int window = 0;          ///< Steps a rank may lag; 0: synchronise_every, or 8 without it.
+  int window = 0;          ///< Steps a rank may lag; 0: synchronize_every, or 8 without it.
   std::uint64_t seed = 1;  ///< For the rotation where sizes are not powers of two.
 };
 

@@ -129,7 +129,7 @@ class Wagma final : public Strategy {
   std::uint64_t met_ = 0;  ///< When everyone met.
 };
 
-constexpr int kMostSynchronise = 200;
+constexpr int kMostSynchronize = 200;
 
 }  // namespace
 
@@ -159,7 +159,7 @@ const Entry& wagma() {
                        .meaning = "off keeps the groups of the first step"}}},
       [](const Values& values, int ranks) -> Maker {
         GroupOptions options{.group_size = values.whole_or_auto("S", 1, ranks),
-                             .synchronise_every = values.whole("TAU", 1, kMostSynchronise),
+                             .synchronize_every = values.whole("TAU", 1, kMostSynchronize),
                              .rotate = values.on("rotate"),
                              .grace = values.grace("grace"),
                              .late = LateMerge(values.choice("late", {"average", "keep"}))};

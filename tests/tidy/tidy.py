@@ -9,6 +9,7 @@ openings    a header opens with what it is
 comments    no line of a comment is left over from wrapping
 words       no word that docs/glossary.md has banned
 documents   lines of prose are short enough to read and to compare, and files that they name are there
+targets     every source file is compiled by its own folder
 table       every folder of src/ has its row in src/README.md, and every row a folder
 """
 import re
@@ -70,6 +71,19 @@ def check_table(table):
         complain(ROOT / 'src' / 'README.md', 1, 'table', f'there is no folder {folder}/')
 
 
+def check_targets():
+    for path, _ in sources('src', 'bench/suite'):
+        if path.suffix != '.cpp':
+            continue
+        folder = path.parent
+        while not (folder / 'CMakeLists.txt').exists():
+            folder = folder.parent
+        if folder == ROOT / 'src':
+            complain(path, 1, 'targets', 'its folder has no CMakeLists.txt')
+        elif not re.search(rf'(?<![\w./]){re.escape(str(path.relative_to(folder)))}\b', (folder / 'CMakeLists.txt').read_text()):
+            complain(path, 1, 'targets', f'{folder.relative_to(ROOT)}/CMakeLists.txt does not list it')
+
+
 def check_sizes():
     for path, lines in sources('src', 'include', 'tests', 'bench', 'examples'):
         if len(lines) > LONGEST_FILE:
@@ -129,6 +143,7 @@ def check_documents():
 table = folder_table()
 check_table(table)
 check_layers(table)
+check_targets()
 check_sizes()
 check_openings()
 check_comments()

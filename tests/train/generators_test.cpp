@@ -43,18 +43,18 @@ TEST(HyperplaneData, HasUncorrelatedInputsOfVarianceOne) {
   const Hyperplane plane(1);
   constexpr int kRows = 200;
   constexpr double kCount = double(kRows) * Hyperplane::kInputs;
-  double sum = 0, squares = 0, neighbours = 0, rows = 0;
+  double sum = 0, squares = 0, neighbors = 0, rows = 0;
   for (int i = 0; i < kRows; ++i) {
     const auto x = row(plane, i).inputs, y = row(plane, i + 1).inputs;
     sum += std::accumulate(x.begin(), x.end(), 0.0);
     squares += std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
-    neighbours += std::inner_product(x.begin() + 1, x.end(), x.begin(), 0.0);
+    neighbors += std::inner_product(x.begin() + 1, x.end(), x.begin(), 0.0);
     rows += std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
   }
   const double five_sigma = 5 / std::sqrt(kCount);
   EXPECT_NEAR(sum / kCount, 0, five_sigma);
   EXPECT_NEAR(squares / kCount, 1, five_sigma);
-  EXPECT_NEAR(neighbours / kCount, 0, five_sigma);
+  EXPECT_NEAR(neighbors / kCount, 0, five_sigma);
   EXPECT_NEAR(rows / kCount, 0, five_sigma);
 }
 

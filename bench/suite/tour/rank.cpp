@@ -115,7 +115,7 @@ class Rank {
     // With a straggler the ranks never all meet: they would go at its pace.
     GroupAverage<double> weights(world_, std::vector<double>(kElements, 0),
                                  {.group_size = work_.group_size,
-                                  .synchronise_every = work_.skew == Skew::turns ? 10 : 0,
+                                  .synchronize_every = work_.skew == Skew::turns ? 10 : 0,
                                   .window = kWindow});
     take_steps(gong, [&](int step) {
       weights.weights()[0] += 1;

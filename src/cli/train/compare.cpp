@@ -94,11 +94,11 @@ int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& op
     for (std::size_t i = 0; i < wanted.configs.size(); ++i) {
       train::Config config = wanted.configs[i];
       config.seed += std::uint64_t(round);
-      train::JobOptions labelled = options;
-      labelled.label =
+      train::JobOptions labeled = options;
+      labeled.label =
           fmt::format("[{}/{}] {}", std::size_t(round) * wanted.configs.size() + i + 1,
                       wanted.configs.size() * std::size_t(wanted.repeat), config.strategy);
-      const train::Finished finished = runner.run(config, labelled);
+      const train::Finished finished = runner.run(config, labeled);
       if (runner.speaks() && isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
       const bool died = finished.result && !finished.result->dead.empty();
       const std::string who = died ? detail::names_of(finished.result->dead) + " died" : "";

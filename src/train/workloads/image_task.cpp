@@ -48,7 +48,7 @@ Score ImageTask::score(const Batch& batch) {
   return classify(model_->forward(batch.inputs), batch.targets);
 }
 
-torch::Tensor ImageTask::normalised(const torch::Tensor& pixels) const {
+torch::Tensor ImageTask::normalized(const torch::Tensor& pixels) const {
   return pixels.to(torch::kFloat).sub_(mean_).mul_(scale_);
 }
 
@@ -67,12 +67,12 @@ Batch ImageTask::train_batch(std::span<const std::int64_t> samples) const {
   } else {
     pixels = train_.pixels.index_select(0, chosen);
   }
-  return {.inputs = normalised(pixels), .targets = train_.labels.index_select(0, chosen)};
+  return {.inputs = normalized(pixels), .targets = train_.labels.index_select(0, chosen)};
 }
 
 Batch ImageTask::test_batch(std::span<const std::int64_t> samples) const {
   const torch::Tensor chosen = numbers(samples, test_samples());
-  return {.inputs = normalised(test_.pixels.index_select(0, chosen)),
+  return {.inputs = normalized(test_.pixels.index_select(0, chosen)),
           .targets = test_.labels.index_select(0, chosen)};
 }
 

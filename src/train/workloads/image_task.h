@@ -39,7 +39,7 @@ class ImageTask : public Task {
     torch::Tensor labels;
   };
 
-  torch::Tensor normalised(const torch::Tensor& pixels) const;
+  torch::Tensor normalized(const torch::Tensor& pixels) const;
 
   Part train_;
   Part test_;

@@ -12,7 +12,7 @@
 
 namespace syncopate::train {
 
-inline std::unique_ptr<Task> grey_pictures(const TaskOptions& options, const std::string& folder,
+inline std::unique_ptr<Task> gray_pictures(const TaskOptions& options, const std::string& folder,
                                            float mean, float deviation) {
   return std::make_unique<ImageTask>(
       read_idx(options.data / folder, "train"), read_idx(options.data / folder, "t10k"),
