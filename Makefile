@@ -61,7 +61,7 @@ check: developer ## Check the format, compile with warnings as errors, run clang
 	cmake --build build/strict
 	cmake --preset release -B build/check -D CMAKE_DISABLE_FIND_PACKAGE_Torch=ON \
 	  -D CMAKE_UNITY_BUILD=OFF
-	run-clang-tidy -quiet -p build/check '^$(CURDIR)/src/'
+	run-clang-tidy -quiet -p build/check '^$(CURDIR)/(src|bench/suite)/'
 
 .PHONY: sanitize
 sanitize: asan tsan ## Run the tests under address, undefined-behaviour and thread sanitizers.

@@ -51,13 +51,13 @@ struct Workload {
   std::string grace = "off";
   int window = 8;
   int group_size = 0;
-  int synchronise_every = 10;
+  int synchronize_every = 10;
   Others others = Others::wait;
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Workload, operation, skew, bytes, iterations,
                                                 seconds, warmup, touch, read, average, skew_ms,
                                                 slow_ms, fast_ms, trigger, grace, window,
-                                                group_size, synchronise_every, others)
+                                                group_size, synchronize_every, others)
 
 }  // namespace peers

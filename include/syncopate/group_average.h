@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
+#include "syncopate/detail/group_base.h"
 #include "syncopate/policy.h"
 #include "syncopate/receipt.h"
 #include "syncopate/types.h"
@@ -28,12 +28,12 @@ const char* to_string(LateMerge late);
 
 struct GroupOptions {
   int group_size = 0;          ///< Ranks per group; 0: the square root of the ranks, rounded.
-  int synchronise_every = 10;  ///< Every so many steps all ranks average together; 0: never.
+  int synchronize_every = 10;  ///< Every so many steps all ranks average together; 0: never.
   bool rotate = true;          ///< false keeps the groups of step 0, for comparison.
   Trigger trigger = first();   ///< first() or all(), within the group.
   Grace grace = no_grace();
   LateMerge late = LateMerge::average;
-  int window = 0;          ///< Steps a rank may lag; 0: synchronise_every, or 8 without it.
+  int window = 0;          ///< Steps a rank may lag; 0: synchronize_every, or 8 without it.
   std::uint64_t seed = 1;  ///< For the rotation where sizes are not powers of two.
 };
 
@@ -51,53 +51,33 @@ struct GroupReceipt {
   RankSet dead;
 };
 
-namespace detail {
-class GroupExchange;
-std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
-                                          const void* initial, const GroupOptions& options);
-void* weights(GroupExchange&);
-GroupReceipt average(GroupExchange&);
-GroupReceipt average(GroupExchange&, void* values, std::size_t elements);
-void publish(GroupExchange&);
-bool average_ready(GroupExchange&);
-GroupReceipt finish_average(GroupExchange&);
-void leave(GroupExchange&);
-std::size_t elements_of(const GroupExchange&);
-}  // namespace detail
-
 template <typename T = float>
-class GroupAverage {
+class GroupAverage : private detail::GroupAverageBase {
  public:
   /// `initial` are the common initial weights: what a group uses for a rank that has not
   /// published yet. Returns when all live ranks have come.
   GroupAverage(const World& world, std::span<const T> initial, const GroupOptions& options = {})
-      : exchange_(
-            detail::make_group(world, initial.size(), data_type<T>, initial.data(), options)) {}
+      : GroupAverageBase(world, initial.size(), data_type<T>, initial.data(), options) {}
 
   /// This rank's weights, on the board. Step them in place, then call average(). The address
   /// changes with each average.
-  T* weights() { return static_cast<T*>(detail::weights(*exchange_)); }
+  T* weights() { return static_cast<T*>(writable_weights()); }
 
   /// Publishes the weights and replaces them by the mean over this step's group: Σ/S if they
   /// were in the sum, or as GroupOptions::late says if the group ran with older ones.
-  GroupReceipt average() { return detail::average(*exchange_); }
+  GroupReceipt average() { return GroupAverageBase::average(); }
   /// The same on the caller's own buffer, with one copy in. weights() does not follow: use one or
   /// the other.
-  GroupReceipt average(std::span<T> values) {
-    return detail::average(*exchange_, values.data(), values.size());
-  }
+  GroupReceipt average(std::span<T> values) { return average_values(values.data(), values.size()); }
 
   /// average() in two halves. The weights must not be touched in between.
-  void start() { detail::publish(*exchange_); }
-  bool ready() { return detail::average_ready(*exchange_); }
-  GroupReceipt wait() { return detail::finish_average(*exchange_); }
+  using GroupAverageBase::ready;
+  using GroupAverageBase::start;
+  using GroupAverageBase::wait;
 
   /// Goes: no later group counts on this rank.
-  void leave() { detail::leave(*exchange_); }
-  std::size_t size() const { return detail::elements_of(*exchange_); }
-
- private:
-  std::shared_ptr<detail::GroupExchange> exchange_;
+  using GroupAverageBase::leave;
+  using GroupAverageBase::size;
 };
 
 }  // namespace syncopate

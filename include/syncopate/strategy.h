@@ -113,8 +113,9 @@ class Strategy {
   /// The same without loading it: whether load() would throw.
   void check(const StrategyState& state);
 
-  /// Names all that a checkpoint keeps of this strategy (strategy_state.h).
-  virtual void describe(StateFields& /*state*/) {}
+  /// Names all that a checkpoint keeps of this strategy (strategy_state.h), above all what is
+  /// pending: what it does not name is lost when a run is resumed.
+  virtual void describe(StateFields& state) = 0;
 
  protected:
   std::vector<float> notes_;

@@ -19,7 +19,8 @@ namespace syncopate {
 
 namespace detail {
 class WorldState;
-}
+struct WorldAccess;
+}  // namespace detail
 
 class World {
  public:
@@ -30,11 +31,26 @@ class World {
   /// `ranks` worlds for as many threads of this process; element r is for rank r.
   static std::vector<World> threads(int ranks);
 
+  /// From 0 to size() - 1.
   int rank() const;
   int size() const;
 
+  /// This rank among those of its machine, from 0 to local_size() - 1, in the order of their ranks.
+  /// It is what a rank chooses its GPU by: local_rank() % devices.
+  int local_rank() const;
+  int local_size() const;
+  /// This machine among all of them, from 0 to machines() - 1. Those that SYNCOPATE_SPLIT makes of
+  /// one host count each.
+  int machine() const;
+  int machines() const;
+  /// How many cores the ranks of this machine may run on, together. Right once all ranks have come,
+  /// after a barrier say.
+  int cores() const;
+
   /// Ranks that are known to have died: killed, crashed, or ended without leaving.
   RankSet dead() const;
+  /// The same, and the ranks of this machine that have left in good order.
+  RankSet gone() const;
 
   /// How long any wait may last before it throws Error(timeout). From SYNCOPATE_TIMEOUT
   /// (seconds) if set, else five minutes. How long another machine may be silent is what the first
@@ -52,10 +68,10 @@ class World {
     broadcast_bytes(data.data(), data.size_bytes(), root);
   }
 
-  const std::shared_ptr<detail::WorldState>& shared_state() const { return state_; }
-  explicit World(std::shared_ptr<detail::WorldState> state) : state_(std::move(state)) {}
-
  private:
+  friend struct detail::WorldAccess;
+
+  explicit World(std::shared_ptr<detail::WorldState> state) : state_(std::move(state)) {}
   void broadcast_bytes(void* data, std::size_t bytes, int root);
 
   std::shared_ptr<detail::WorldState> state_;

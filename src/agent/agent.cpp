@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/text.h"
+
 namespace syncopate::detail {
 namespace {
 
@@ -57,8 +59,7 @@ std::string Agent::describe(int machine) const {
   for (int rank = 0; rank < topology_.ranks(); ++rank) {
     if (topology_.machine_of[rank] == machine) ranks.insert(rank);
   }
-  return "machine " + topology_.addresses[machine] + " (rank" + (ranks.size() > 1 ? "s " : " ") +
-         to_string(ranks) + ")";
+  return "machine " + topology_.addresses[machine] + " (" + names_of(ranks) + ")";
 }
 
 bool Agent::over(Time now) {

@@ -5,6 +5,7 @@
 
 #include "agent/mailbox.h"
 #include "agent/thread.h"
+#include "base/text.h"
 #include "board/event.h"
 #include "board/roster.h"
 
@@ -41,7 +42,7 @@ class AgentHandle {
     RankSet ranks = mailbox_->awaited();
     ranks.erase(roster.rank());
     if (ranks.empty()) return "other machines";
-    return (ranks.size() > 1 ? "ranks " : "rank ") + to_string(ranks);
+    return names_of(ranks);
   }
   /// On all machines.
   RankSet dead(const board::Roster& roster) const {

@@ -1,10 +1,11 @@
 #include "base/control_groups.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <optional>
 #include <sstream>
+
+#include "base/text.h"
 
 namespace syncopate::board {
 namespace {
@@ -16,10 +17,7 @@ std::optional<std::uint64_t> read_number(const std::string& path) {
   std::ifstream file(path);
   std::string text;
   if (!(file >> text)) return std::nullopt;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return detail::number<std::uint64_t>(text);
 }
 
 /// The number behind `name` in a file of names and numbers.

@@ -1,9 +1,8 @@
-// Numbers and durations as text, both ways. What does not read as one is no value; the caller
+// Durations as text, both ways. What does not read as one is no value; the caller
 // knows what the text was meant to be and says so in the error.
 #pragma once
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "syncopate/policy.h"
 
 namespace syncopate::detail {
@@ -22,14 +22,6 @@ struct Unit {
 };
 inline constexpr std::array<Unit, 4> kUnits{
     {{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}};
-
-template <typename Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// A number that is not negative and its unit, such as "2ms", "0.5s" or "100us".
 inline std::optional<Duration> duration(std::string_view text) {

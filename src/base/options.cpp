@@ -98,8 +98,8 @@ void check_values(const GroupOptions& options, int ranks) {
                std::to_string(ranks),
            "Give a size from 1 to " + std::to_string(ranks) + ", or 0 for the square root");
   }
-  if (options.synchronise_every < 0 || options.synchronise_every > kLargestWindow) {
-    refuse("synchronise_every is " + std::to_string(options.synchronise_every),
+  if (options.synchronize_every < 0 || options.synchronize_every > kLargestWindow) {
+    refuse("synchronize_every is " + std::to_string(options.synchronize_every),
            "Give a number of steps from 0 (never) to " + std::to_string(kLargestWindow));
   }
   check_known("trigger", options.trigger.kind, Trigger::Kind::count);
@@ -121,7 +121,7 @@ std::string describe(std::size_t elements, DataType type, const PartialOptions& 
 std::string describe(std::size_t elements, DataType type, const GroupOptions& options) {
   return "group average of " + std::to_string(elements) + " " + to_string(type) + ", groups of " +
          std::to_string(options.group_size) + (options.rotate ? " that rotate" : " that stay") +
-         ", all together every " + std::to_string(options.synchronise_every) + ", trigger " +
+         ", all together every " + std::to_string(options.synchronize_every) + ", trigger " +
          to_string(options.trigger) + ", grace " + to_string(options.grace) + ", late " +
          to_string(options.late) + ", window " + std::to_string(options.window) + ", seed " +
          std::to_string(options.seed);

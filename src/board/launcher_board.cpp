@@ -1,12 +1,12 @@
 #include "board/launcher_board.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
 
+#include "base/text.h"
 #include "board/platform.h"
 #include "board/roster.h"
 #include "board/segment.h"
@@ -49,16 +49,13 @@ void LauncherBoard::gone(int local_rank) { impl_->roster.gone(local_rank); }
 Duration timeout_from_environment() {
   const char* text = std::getenv(kTimeoutVariable);
   if (text == nullptr) return kDefaultTimeout;
-  // Not strtod(), which heeds the locale: ranks would disagree with their launcher.
-  const std::string_view view = text;
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), seconds);
-  if (error != std::errc() || end != view.data() + view.size() || !(seconds > 0)) {
+  const auto seconds = detail::number<double>(text);
+  if (!seconds || !(*seconds > 0)) {
     throw Error(ErrorCode::environment, std::string(kTimeoutVariable) + " is \"" + text + "\"",
                 "Set it to a number of seconds above 0, or unset it");
   }
   const double longest = std::chrono::duration<double>(kLongestTimeout).count();
-  return std::max(Duration(1), Duration(std::llround(std::min(seconds, longest) * 1e9)));
+  return std::max(Duration(1), Duration(std::llround(std::min(*seconds, longest) * 1e9)));
 }
 
 }  // namespace syncopate::board

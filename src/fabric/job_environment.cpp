@@ -1,11 +1,11 @@
 #include "fabric/job_environment.h"
 
-#include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "fabric/plugin.h"
 #include "syncopate/error.h"
 
@@ -16,15 +16,14 @@ bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
 
 int number_from(const char* variable, int low, int high) {
   const std::string_view text = std::getenv(variable);
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < low || value > high) {
+  const auto value = detail::number<int>(text, low, high);
+  if (!value) {
     throw Error(ErrorCode::environment, std::string(variable) + " is \"" + std::string(text) + "\"",
                 "It should be a number from " + std::to_string(low) + " to " +
                     std::to_string(high) + ", as the launcher sets it; set " + kFabricVariable +
                     "=none to run without the launcher");
   }
-  return value;
+  return *value;
 }
 
 JobEnvironment launcher(JobEnvironment::Kind kind, const char* ranks_variable,

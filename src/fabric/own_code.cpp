@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <set>
 #include <string_view>
 #include <system_error>
 
+#include "base/text.h"
 #include "syncopate/error.h"
 
 namespace syncopate::fabric {
@@ -28,12 +28,11 @@ std::optional<fs::path> file_at(const void* code) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     // "begin-end rights offset device inode     /the/file"
-    std::uintptr_t begin = 0, end = 0;
-    const char* const stop = line.data() + line.size();
-    const auto first = std::from_chars(line.data(), stop, begin, 16);
-    if (first.ec != std::errc() || first.ptr == stop) continue;
-    if (std::from_chars(first.ptr + 1, stop, end, 16).ec != std::errc()) continue;
-    if (address < begin || address >= end) continue;
+    constexpr int kHexadecimal = 16;
+    const auto begin = detail::leading_number<std::uintptr_t>(line, kHexadecimal);
+    if (!begin || begin->rest.empty()) continue;
+    const auto end = detail::leading_number<std::uintptr_t>(begin->rest.substr(1), kHexadecimal);
+    if (!end || address < begin->value || address >= end->value) continue;
     const std::size_t name = line.find('/');
     if (name == std::string::npos) return std::nullopt;
     return line.substr(name);

@@ -3,11 +3,12 @@
 // alone, as plug-ins link no libsyncopate.
 #pragma once
 
-#include <charconv>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/text.h"
 
 namespace syncopate::fabric {
 
@@ -20,18 +21,16 @@ inline std::vector<int> parse_split(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(','));
-    int size = 0;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), size);
+    const auto size = detail::number<int>(item);
     const bool last = item.size() == rest.size();
     rest.remove_prefix(last ? item.size() : item.size() + 1);
-    if (error != std::errc() || end != item.data() + item.size() || size < 1 ||
-        (rest.empty() && !last)) {
+    if (!size || *size < 1 || (rest.empty() && !last)) {
       throw std::runtime_error(
           std::string(kSplitVariable) + " is \"" + text +
           "\"\nSet it to how many ranks each machine is to have, from 1 on, for example 2 or "
           "1,3,2, or unset it");
     }
-    sizes.push_back(size);
+    sizes.push_back(*size);
   }
   return sizes;
 }

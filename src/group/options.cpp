@@ -9,7 +9,7 @@
 namespace syncopate::detail {
 namespace {
 
-constexpr int kWindowWithoutSynchronising = 8;
+constexpr int kWindowWithoutSynchronizing = 8;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ GroupOptions complete(GroupOptions options, int ranks) {
   if (options.group_size == 0) options.group_size = round::GroupSchedule::default_size(ranks);
   if (options.window == 0) {
     options.window =
-        options.synchronise_every > 0 ? options.synchronise_every : kWindowWithoutSynchronising;
+        options.synchronize_every > 0 ? options.synchronize_every : kWindowWithoutSynchronizing;
   }
   return options;
 }

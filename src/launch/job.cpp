@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/text.h"
 #include "syncopate/rank_set.h"
 
 namespace syncopate::launch {
@@ -293,7 +294,7 @@ std::string Job::running_ranks() const {
   for (int number = 0; number < options_.ranks; ++number) {
     if (ranks_[std::size_t(number)].process > 0) running.insert(number);
   }
-  return fmt::format("{} {}", running_ == 1 ? "rank" : "ranks", to_string(running));
+  return detail::names_of(running);
 }
 
 }  // namespace syncopate::launch

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace syncopate::launch {
 
 namespace {
@@ -62,7 +64,8 @@ pid_t parent_of(const std::filesystem::path& process) {
   if (!std::getline(file, text, '\0')) return -1;
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos || text.size() < name_end + 5) return -1;
-  return pid_t(std::strtol(text.c_str() + name_end + 4, nullptr, 10));
+  const auto parent = detail::leading_number<pid_t>(std::string_view(text).substr(name_end + 4));
+  return parent ? parent->value : -1;
 }
 
 }  // namespace
@@ -120,9 +123,8 @@ std::vector<pid_t> children() {
   std::vector<pid_t> found;
   std::error_code unreadable;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", unreadable)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (parent_of(entry.path()) == self) found.push_back(pid_t(std::stol(name)));
+    const auto process = detail::number<pid_t>(entry.path().filename().string());
+    if (process && parent_of(entry.path()) == self) found.push_back(*process);
   }
   return found;
 }

@@ -8,6 +8,7 @@
 #include "agent/handle.h"
 #include "agent/wait.h"
 #include "partial/board.h"
+#include "partial/then.h"
 #include "syncopate/partial_allreduce.h"
 
 namespace syncopate::partial {

@@ -25,6 +25,7 @@
 #include "agent/wait.h"
 #include "partial/board.h"
 #include "partial/starter.h"
+#include "partial/then.h"
 #include "syncopate/partial_allreduce.h"
 
 namespace syncopate::partial {

@@ -58,7 +58,7 @@ class GroupPlan {
  public:
   GroupPlan(int ranks, const GroupOptions& options)
       : ranks_(ranks),
-        every_(static_cast<std::uint64_t>(options.synchronise_every)),
+        every_(static_cast<std::uint64_t>(options.synchronize_every)),
         schedule_(ranks, options.group_size, options.rotate, options.seed) {}
 
   std::uint64_t every() const { return every_; }

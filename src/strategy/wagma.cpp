@@ -34,7 +34,7 @@ class Wagma final : public Strategy {
     learner_.flush_gradient();
     learner_.step(gradient_, 1);
     learner_.flush_weights();
-    // Averages of groups would mix the notes as well; each publication says them anew.
+    // Means of groups would mix the notes as well; each publication says them anew.
     for (std::size_t i = 0; i < notes_.size(); ++i) gathered_[i] += notes_[i];
     std::copy(gathered_.begin(), gathered_.end(), average_.weights() + learner_.size());
     const GroupReceipt receipt = average_.average();
@@ -159,7 +159,7 @@ const Entry& wagma() {
                        .meaning = "off keeps the groups of the first step"}}},
       [](const Values& values, int ranks) -> Maker {
         GroupOptions options{.group_size = values.whole_or_auto("S", 1, ranks),
-                             .synchronise_every = values.whole("TAU", 1, kMostSynchronize),
+                             .synchronize_every = values.whole("TAU", 1, kMostSynchronize),
                              .rotate = values.on("rotate"),
                              .grace = values.grace("grace"),
                              .late = LateMerge(values.choice("late", {"average", "keep"}))};

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/text.h"
 #include "syncopate/error.h"
 #include "train/durable_file.h"
 
@@ -39,10 +39,10 @@ std::vector<int> files_in(const fs::path& folder) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename();
-    int rank = 0;
     if (!name.starts_with(kPartPrefix)) continue;
-    std::from_chars(name.data() + kPartPrefix.size(), name.data() + name.size(), rank);
-    if (entry.path() == part(folder, rank)) ranks.push_back(rank);
+    const auto rank =
+        detail::leading_number<int>(std::string_view(name).substr(kPartPrefix.size()));
+    if (rank && entry.path() == part(folder, rank->value)) ranks.push_back(rank->value);
   }
   std::ranges::sort(ranks);
   return ranks;

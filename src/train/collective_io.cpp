@@ -2,19 +2,7 @@
 
 #include <exception>
 
-#include "world/world_state.h"
-
 namespace syncopate::train {
-
-RankSet gone(const World& world) {
-  RankSet ranks = world.dead();
-  // Of other machines only the dead are known.
-  const board::Roster& roster = world.shared_state()->roster();
-  for (int seat = 0; seat < roster.local_size(); ++seat) {
-    if (!roster.expected(seat)) ranks.insert(roster.rank_of(seat));
-  }
-  return ranks;
-}
 
 CollectiveIo::Failure CollectiveIo::each(const std::function<void()>& action) {
   Failure failure;

@@ -10,9 +10,6 @@
 
 namespace syncopate::train {
 
-/// Ranks that are not waited for any more: dead, or gone before the end.
-RankSet gone(const World& world);
-
 class CollectiveIo {
  public:
   explicit CollectiveIo(const World& world) : world_(world), failures_(world, 1) {}

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "syncopate/error.h"
 #include "syncopate/strategy.h"
 #include "train/bytes.h"
@@ -105,13 +105,10 @@ Until Until::parse(std::string_view text) {
     const std::string prefix = std::string(name) + ":";
     if (!text.starts_with(prefix)) continue;
     const std::string_view number = text.substr(prefix.size());
-    Until until{.kind = kind};
-    const auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), until.amount);
-    const bool read = error == std::errc() && end == number.data() + number.size();
+    const auto amount = detail::number<double>(number);
     const bool counts = kind == Kind::samples || kind == Kind::rounds;
-    if (!read || !std::isfinite(until.amount) || until.amount <= 0) continue;
-    if (!counts || until.amount == std::floor(until.amount)) return until;
+    if (!amount || !std::isfinite(*amount) || *amount <= 0) continue;
+    if (!counts || *amount == std::floor(*amount)) return {.kind = kind, .amount = *amount};
   }
   throw Error(
       ErrorCode::invalid_argument, fmt::format("'{}' does not say when to end", text),

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "syncopate/error.h"
 #include "train/durable_file.h"
 
@@ -60,10 +60,8 @@ template <typename Number>
 Number number_after(std::string_view line, std::string_view name, Number none) {
   const std::size_t place = line.find(name);
   if (place == std::string_view::npos) return none;
-  Number value = none;
-  const char* begin = line.data() + place + name.size();
-  std::from_chars(begin, line.data() + line.size(), value);
-  return value;
+  const auto read = detail::leading_number<Number>(line.substr(place + name.size()));
+  return read ? read->value : none;
 }
 
 /// Longer than any line of ours.

@@ -8,7 +8,6 @@
 
 #include "train/trainer.h"
 #include "train/training_job.h"
-#include "world/world_state.h"
 
 namespace syncopate::train {
 namespace {
@@ -58,8 +57,7 @@ void call_vector_functions_once() {
 RankEnded train_as_rank(const World& world, const Config& config, const fs::path& directory,
                         const RankOptions& options) {
   catch_signals();
-  const board::Roster& roster = world.shared_state()->roster();
-  torch::set_num_threads(std::max(1, roster.cores() / roster.local_size()));
+  torch::set_num_threads(std::max(1, world.cores() / world.local_size()));
   call_vector_functions_once();
   Trainer trainer(
       world, config, directory,

@@ -14,7 +14,6 @@
 #include "train/durable_file.h"
 #include "train/optimizers.h"
 #include "train/tensor_file.h"
-#include "world/world_state.h"
 
 namespace syncopate::train {
 
@@ -65,7 +64,7 @@ void add_last_evaluation_of(const std::filesystem::path& result_file,
 
 /// Whether this rank is the first that is there, and so the one that shows the progress.
 bool leads(const World& world) {
-  const RankSet missing = gone(world);
+  const RankSet missing = world.gone();
   int leader = 0;
   while (missing.contains(leader)) ++leader;
   return world.rank() == leader;
@@ -75,9 +74,8 @@ bool leads(const World& world) {
 torch::Device device_of(const Config& config, const World& world) {
   const bool cuda = config.device == "cuda" || (config.device == "mixed" && world.rank() == 0);
   if (!cuda) return torch::kCPU;
-  const int seat = world.shared_state()->roster().local_rank();
   const int devices = std::max(1, int(torch::cuda::device_count()));
-  return {torch::kCUDA, static_cast<torch::DeviceIndex>(seat % devices)};
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(world.local_rank() % devices)};
 }
 
 }  // namespace
@@ -106,7 +104,7 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
       delays_(Imbalance::parse(config.imbalance), world.size(), world.rank(), config.seed),
       pacer_(clock_, told_to_end),
       metrics_(config.metrics ? run / kMetricsFile : std::filesystem::path(), world.rank(),
-               world.shared_state()->roster().across()),
+               world.machines() > 1),
       evaluator_(world, *task_, device_),
       io_(world),
       checkpoints_(world, io_, run, kind_of(config)),
@@ -167,7 +165,7 @@ Result Trainer::run() {
 
 void Trainer::check_everybody_is_here() {
   const auto missing = io_.each([&] {
-    if (!gone(world_).empty()) throw std::runtime_error(to_string(gone(world_)));
+    if (!world_.gone().empty()) throw std::runtime_error(to_string(world_.gone()));
   });
   if (!missing) return;
   throw Error(ErrorCode::rank_lost,
@@ -325,7 +323,7 @@ void Trainer::show_progress(bool now) {
 }
 
 void Trainer::look_after_ranks() {
-  if (!options_.survive && !gone(world_).empty()) rank_is_missing_ = true;
+  if (!options_.survive && !world_.gone().empty()) rank_is_missing_ = true;
 }
 
 Result Trainer::write_result() {

@@ -66,7 +66,7 @@ board::Attachment CollectiveSpec::pack() const {
   packer.put(partial.late.younger_than);
   put(packer, partial.grace);
   packer.put(partial.scale).put(partial.window);
-  packer.put(group.group_size).put(group.synchronise_every).put(group.rotate);
+  packer.put(group.group_size).put(group.synchronize_every).put(group.rotate);
   put(packer, group.trigger);
   put(packer, group.grace);
   packer.put(group.late).put(group.window).put(group.seed);
@@ -91,7 +91,7 @@ CollectiveSpec CollectiveSpec::unpack(const board::Attachment& bytes, int from,
   spec.partial.scale = unpacker.take_enumerator(Scale::weight);
   spec.partial.window = unpacker.take<int>();
   spec.group.group_size = unpacker.take<int>();
-  spec.group.synchronise_every = unpacker.take<int>();
+  spec.group.synchronize_every = unpacker.take<int>();
   spec.group.rotate = unpacker.take_flag();
   spec.group.trigger = take_trigger(unpacker);
   spec.group.grace = take_grace(unpacker);

@@ -1,4 +1,3 @@
-// The functions behind the typed handle of group_average.h.
 #include "syncopate/group_average.h"
 
 #include <cstring>
@@ -7,6 +6,8 @@
 #include "group/exchange.h"
 #include "group/options.h"
 #include "syncopate/error.h"
+#include "world/access.h"
+#include "world/make_collective.h"
 #include "world/world_state.h"
 
 namespace syncopate {
@@ -17,7 +18,7 @@ namespace detail {
 
 std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
                                           const void* initial, const GroupOptions& options) {
-  const std::shared_ptr<WorldState>& state = world.shared_state();
+  const std::shared_ptr<WorldState>& state = WorldAccess::state(world);
   check(type);
   check(options, world.size(), state->largest_machine());
   check_elements(elements);
@@ -40,26 +41,30 @@ std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elemen
   return exchange;
 }
 
-void* weights(GroupExchange& exchange) { return exchange.weights(); }
-void publish(GroupExchange& exchange) { exchange.publish(); }
-bool average_ready(GroupExchange& exchange) { return exchange.ready(); }
-GroupReceipt finish_average(GroupExchange& exchange) { return exchange.finish(nullptr); }
+GroupAverageBase::GroupAverageBase(const World& world, std::size_t elements, DataType type,
+                                   const void* initial, const GroupOptions& options)
+    : exchange_(make_group(world, elements, type, initial, options)) {}
 
-GroupReceipt average(GroupExchange& exchange) {
-  exchange.publish();
-  return exchange.finish(nullptr);
+void* GroupAverageBase::writable_weights() { return exchange_->weights(); }
+void GroupAverageBase::start() { exchange_->publish(); }
+bool GroupAverageBase::ready() { return exchange_->ready(); }
+GroupReceipt GroupAverageBase::wait() { return exchange_->finish(nullptr); }
+
+GroupReceipt GroupAverageBase::average() {
+  exchange_->publish();
+  return exchange_->finish(nullptr);
 }
 
-GroupReceipt average(GroupExchange& exchange, void* values, std::size_t elements) {
-  check_buffer("to average", values, elements, exchange.elements());
-  void* slot = exchange.weights();
-  if (elements > 0) std::memcpy(slot, values, elements * size_of(exchange.type()));
-  exchange.publish();
-  return exchange.finish(values);
+GroupReceipt GroupAverageBase::average_values(void* values, std::size_t elements) {
+  check_buffer("to average", values, elements, exchange_->elements());
+  void* slot = exchange_->weights();
+  if (elements > 0) std::memcpy(slot, values, elements * size_of(exchange_->type()));
+  exchange_->publish();
+  return exchange_->finish(values);
 }
 
-void leave(GroupExchange& exchange) { exchange.leave(); }
-std::size_t elements_of(const GroupExchange& exchange) { return exchange.elements(); }
+void GroupAverageBase::leave() { exchange_->leave(); }
+std::size_t GroupAverageBase::size() const { return exchange_->elements(); }
 
 }  // namespace detail
 }  // namespace syncopate

@@ -1,16 +1,21 @@
-// The functions behind the typed handles of partial_allreduce.h.
 #include "syncopate/partial_allreduce.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
 
 #include "base/options.h"
 #include "partial/exchange.h"
 #include "syncopate/error.h"
+#include "world/access.h"
+#include "world/make_collective.h"
 #include "world/world_state.h"
 
 namespace syncopate::detail {
 
 std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t elements,
                                               DataType type, const PartialOptions& options) {
-  const std::shared_ptr<WorldState>& state = world.shared_state();
+  const std::shared_ptr<WorldState>& state = WorldAccess::state(world);
   check(type);
   check(options, world.size());
   check_elements(elements);
@@ -27,52 +32,9 @@ std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t el
       std::make_shared<Kept>(state, std::move(region)), state->agent_handle());
 }
 
-void* writable_slot(PartialExchange& exchange) { return exchange.writable_slot(); }
-void deposit_slot(PartialExchange& exchange, double weight, Then then) {
-  exchange.deposit_slot(weight, then);
-}
-void deposit(PartialExchange& exchange, const void* values, std::size_t elements, double weight,
-             Then then) {
-  exchange.deposit(values, elements, weight, then);
-}
-void deposit_nothing(PartialExchange& exchange, Then then) { exchange.deposit_nothing(then); }
-bool round_ready(PartialExchange& exchange) { return exchange.ready(); }
-std::uint64_t await_rounds(PartialExchange& exchange) { return exchange.await(); }
-const void* round_values(const PartialExchange& exchange, std::uint64_t round) {
-  return exchange.values(round);
-}
-Receipt round_receipt(const PartialExchange& exchange, std::uint64_t round) {
-  return exchange.receipt(round);
-}
-std::uint64_t rounds_passed(const PartialExchange& exchange) { return exchange.passed(); }
-void pass_through(PartialExchange& exchange, std::uint64_t round) { exchange.pass(round); }
-void read_round(PartialExchange& exchange, std::uint64_t round) { exchange.read(round); }
-void stop_reading(PartialExchange& exchange, std::uint64_t round, bool used) noexcept {
-  exchange.stop_reading(round, used);
-}
-void stop(PartialExchange& exchange) { exchange.stop(); }
-bool finished(const PartialExchange& exchange) { return exchange.finished(); }
-void leave(PartialExchange& exchange) { exchange.leave(); }
-Scale scale_of(const PartialExchange& exchange) { return exchange.options().scale; }
-std::size_t elements_of(const PartialExchange& exchange) { return exchange.board().shape.elements; }
-std::uint64_t deposits_dropped(const PartialExchange& exchange) {
-  return exchange.board().deposits.dropped();
-}
-std::uint64_t drops_unreported(const PartialExchange& exchange) {
-  return exchange.board().deposits.unreported();
-}
-void report_drops(PartialExchange& exchange, std::uint64_t drops) {
-  exchange.board().deposits.report(drops);
-}
-void keep_deposits(PartialExchange& exchange) { exchange.keep_deposits(); }
-std::optional<double> copy_carried(const PartialExchange& exchange, void* into) {
-  return exchange.copy_carried(into);
-}
-void restore(PartialExchange& exchange, const void* sum, std::size_t elements, double weight) {
-  exchange.restore(sum, elements, weight);
-}
+namespace {
 
-void wrong_accessor(Scale scale) {
+[[noreturn]] void refuse_accessor(Scale scale) {
   if (scale == Scale::none) {
     throw Error(ErrorCode::invalid_argument, "mean() of a round that is not scaled",
                 "Use sum(), or choose a scale in the options");
@@ -81,5 +43,80 @@ void wrong_accessor(Scale scale) {
               std::string("sum() of a round that is scaled by ") + to_string(scale),
               "Use mean(), or choose Scale::none in the options");
 }
+
+}  // namespace
+
+RoundBase::Values RoundBase::values() const {
+  return {exchange_->values(number_), exchange_->board().shape.elements};
+}
+
+RoundBase::Values RoundBase::mean_values() const {
+  const Scale scale = exchange_->options().scale;
+  if (scale == Scale::none) refuse_accessor(scale);
+  return values();
+}
+
+RoundBase::Values RoundBase::sum_values() const {
+  const Scale scale = exchange_->options().scale;
+  if (scale != Scale::none) refuse_accessor(scale);
+  return values();
+}
+
+Receipt RoundBase::receipt() const { return exchange_->receipt(number_); }
+
+void RoundBase::advance() {
+  exchange_->pass(number_);
+  ++number_;
+}
+
+RoundsBase::RoundsBase(std::shared_ptr<PartialExchange> exchange, std::uint64_t count)
+    : exchange_(std::move(exchange)), first_(exchange_->passed() + 1), last_(first_ + count - 1) {}
+
+RoundsBase::~RoundsBase() {
+  // A step that throws has not used the round.
+  const bool used = std::uncaught_exceptions() <= exceptions_;
+  if (exchange_) exchange_->stop_reading(first_, used);
+}
+
+std::uint64_t RoundsBase::first_not_passed() const {
+  return std::max(first_, exchange_->passed() + 1);
+}
+void RoundsBase::read_first() const { exchange_->read(first_); }
+void RoundsBase::pass() const { exchange_->pass(last_); }
+
+using Base = PartialAllreduceBase;
+
+Base::PartialAllreduceBase(const World& world, std::size_t elements, DataType type,
+                           const PartialOptions& options)
+    : exchange_(make_partial(world, elements, type, options)) {}
+
+void* Base::writable_slot() { return exchange_->writable_slot(); }
+void Base::start_slot(double weight) { exchange_->deposit_slot(weight, Then::go_on); }
+void Base::start_values(const void* values, std::size_t elements, double weight) {
+  exchange_->deposit(values, elements, weight, Then::go_on);
+}
+void Base::start_empty() { exchange_->deposit_nothing(Then::go_on); }
+std::uint64_t Base::exchange_slot(double weight) {
+  exchange_->deposit_slot(weight, Then::wait);
+  return exchange_->await();
+}
+std::uint64_t Base::exchange_values(const void* values, std::size_t elements, double weight) {
+  exchange_->deposit(values, elements, weight, Then::wait);
+  return exchange_->await();
+}
+std::uint64_t Base::await_rounds() { return exchange_->await(); }
+bool Base::ready() { return exchange_->ready(); }
+void Base::stop() { exchange_->stop(); }
+bool Base::finished() const { return exchange_->finished(); }
+void Base::leave() { exchange_->leave(); }
+void Base::keep_deposits() { exchange_->keep_deposits(); }
+std::optional<double> Base::copy_carried(void* into) const { return exchange_->copy_carried(into); }
+void Base::restore_sum(const void* sum, std::size_t elements, double weight) {
+  exchange_->restore(sum, elements, weight);
+}
+std::uint64_t Base::unreported() const { return exchange_->board().deposits.unreported(); }
+void Base::report(std::uint64_t drops) { exchange_->board().deposits.report(drops); }
+std::uint64_t Base::dropped() const { return exchange_->board().deposits.dropped(); }
+std::size_t Base::size() const { return exchange_->board().shape.elements; }
 
 }  // namespace syncopate::detail

@@ -1,11 +1,11 @@
 #include "syncopate/world.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "board/launcher_board.h"
 #include "fabric/plugin.h"
 #include "syncopate/error.h"
@@ -15,15 +15,13 @@ namespace syncopate {
 namespace {
 
 int number_from(const char* variable, const char* text, int low, int high) {
-  const std::string_view view = text;
-  int value = 0;
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error != std::errc() || end != view.data() + view.size() || value < low || value > high) {
+  const auto value = detail::number<int>(text, low, high);
+  if (!value) {
     throw Error(ErrorCode::environment, std::string(variable) + " is \"" + text + "\"",
                 "It should be a number from " + std::to_string(low) + " to " +
                     std::to_string(high) + "; start the ranks with syncopate run");
   }
-  return value;
+  return *value;
 }
 
 /// For ranks that are all in this process.
@@ -124,8 +122,8 @@ std::vector<World> World::threads(int ranks) {
   std::vector<World> worlds;
   worlds.reserve(ranks);
   for (int rank = 0; rank < ranks; ++rank) {
-    worlds.emplace_back(
-        std::make_shared<detail::WorldState>(segment, rank, board::make_thread_platform()));
+    worlds.push_back(
+        World(std::make_shared<detail::WorldState>(segment, rank, board::make_thread_platform())));
   }
   return worlds;
 }
@@ -134,9 +132,29 @@ int World::rank() const { return state_->roster().rank(); }
 
 int World::size() const { return state_->roster().world_size(); }
 
+int World::local_rank() const { return state_->roster().local_rank(); }
+
+int World::local_size() const { return state_->roster().local_size(); }
+
+int World::machine() const { return state_->machine(); }
+
+int World::machines() const { return state_->machines(); }
+
+int World::cores() const { return state_->roster().cores(); }
+
 RankSet World::dead() const {
   state_->roster().check_seat();
   return state_->dead();
+}
+
+RankSet World::gone() const {
+  RankSet ranks = dead();
+  // Of other machines only the dead are known.
+  const board::Roster& roster = state_->roster();
+  for (int local_rank = 0; local_rank < roster.local_size(); ++local_rank) {
+    if (!roster.expected(local_rank)) ranks.insert(roster.rank_of(local_rank));
+  }
+  return ranks;
 }
 
 Duration World::timeout() const { return state_->timeout(); }

@@ -48,6 +48,7 @@ class WorldState {
 
   /// How many ranks the machine with the most of them has.
   int largest_machine() const;
+  int machine() const { return link_ == nullptr ? 0 : link_->topology().machine; }
   int machines() const { return link_ == nullptr ? 1 : link_->topology().machines(); }
   /// To the agent of this machine, if there are several.
   AgentHandle agent_handle();

@@ -109,14 +109,14 @@ TEST_P(EverySegment, IsMappedOncePerProcessWhileItIsUsed) {
 TEST_P(EverySegment, IsZeroWhenItIsMappedAgainAfterItWasDiscarded) {
   const auto segment = GetParam()();
   auto mapping = segment->map(0, kBytes);
-  const auto neighbour = segment->map(2 * Segment::kPage, Segment::kPage);
+  const auto neighbor = segment->map(2 * Segment::kPage, Segment::kPage);
   EXPECT_TRUE(all_zero(*mapping));
   std::fill_n(mapping->data(), kBytes, std::byte{7});
-  neighbour->data()[0] = std::byte{9};
+  neighbor->data()[0] = std::byte{9};
   segment->discard(0, 2 * Segment::kPage);
   mapping.reset();
   EXPECT_TRUE(all_zero(*segment->map(0, kBytes)));
-  EXPECT_EQ(neighbour->data()[0], std::byte{9});
+  EXPECT_EQ(neighbor->data()[0], std::byte{9});
 }
 
 TEST(Segment, OfOneProcessHasNoAddressAndGivesItsMemoryBack) {
@@ -146,14 +146,14 @@ TEST(Segment, OfOneProcessBeginsWhereALargePageCan) {
 TEST(Segment, GivesDiscardedMemoryBackAndReadsAsZero) {
   const auto segment = Segment::create();
   const auto mapping = segment->map(0, kBytes);
-  const auto neighbour = segment->map(2 * Segment::kPage, Segment::kPage);
+  const auto neighbor = segment->map(2 * Segment::kPage, Segment::kPage);
   std::fill_n(mapping->data(), kBytes, std::byte{7});
-  neighbour->data()[0] = std::byte{9};
+  neighbor->data()[0] = std::byte{9};
   EXPECT_GE(bytes_in_use(*segment), kBytes);
   segment->discard(0, 2 * Segment::kPage);
-  EXPECT_LE(bytes_in_use(*segment), Segment::kPage) << "the neighbour's only";
+  EXPECT_LE(bytes_in_use(*segment), Segment::kPage) << "the neighbor's only";
   EXPECT_TRUE(all_zero(*mapping));
-  EXPECT_EQ(neighbour->data()[0], std::byte{9});
+  EXPECT_EQ(neighbor->data()[0], std::byte{9});
 }
 
 TEST(Segment, HasNoNameInAnyFileSystem) {

@@ -82,7 +82,7 @@ class GroupPlayer : public Player {
   void read(const GroupReceipt& receipt) {
     const T* weights = average_.weights();
     notes_.expect(receipt.step == step_, "the receipt of another step");
-    const int every = collective_.group.synchronise_every;
+    const int every = collective_.group.synchronize_every;
     notes_.expect(receipt.everyone == (every > 0 && step_ % every == 0),
                   "a step of everyone, or not, at the wrong time");
     notes_.expect(receipt.members.contains(notes_.rank()), "a group without this rank");

@@ -84,7 +84,7 @@ Collective draw_collective(Random& random, int ranks, bool in_company) {
     result.kind = Collective::Kind::group;
     if (has_few_bits(result.type)) result.type = DataType::float32;
     result.group = {.group_size = random.one_in(3) ? 0 : random.between(1, ranks),
-                    .synchronise_every = random.one_in(3) ? 0 : random.between(2, 9),
+                    .synchronize_every = random.one_in(3) ? 0 : random.between(2, 9),
                     .rotate = !random.one_in(5),
                     .trigger = random.one_in(3) ? all() : first(),
                     .grace = draw_grace(random),
@@ -92,8 +92,8 @@ Collective draw_collective(Random& random, int ranks, bool in_company) {
                     .window = random.one_in(2) ? 0 : random.between(1, 9),
                     .seed = random.next()};
     // The steps until all meet again are the most that a rank may lag.
-    if (result.group.synchronise_every > 0 && result.group.window > 0) {
-      result.group.window = std::min(result.group.window, result.group.synchronise_every);
+    if (result.group.synchronize_every > 0 && result.group.window > 0) {
+      result.group.window = std::min(result.group.window, result.group.synchronize_every);
     }
     return result;
   }
@@ -234,7 +234,7 @@ std::string Collective::text() const {
   std::string text = std::to_string(elements) + " " + syncopate::to_string(type) + ", ";
   if (kind == Kind::group) {
     return "group average of " + text + "groups of " + std::to_string(group.group_size) +
-           ", everyone each " + std::to_string(group.synchronise_every) + " steps, " +
+           ", everyone each " + std::to_string(group.synchronize_every) + " steps, " +
            (group.rotate ? "" : "not rotating, ") + "trigger " +
            syncopate::to_string(group.trigger) + ", grace " + syncopate::to_string(group.grace) +
            ", late " + syncopate::to_string(group.late) + ", window " +

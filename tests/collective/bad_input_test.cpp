@@ -7,6 +7,7 @@
 #include "support/promise.h"
 #include "support/refusal.h"
 #include "syncopate/syncopate.h"
+#include "world/make_collective.h"
 
 namespace syncopate::testing {
 namespace {

@@ -47,7 +47,7 @@ class Rank {
       : world_(world),
         rounds_(world, 1, {.trigger = all()}),
         long_rounds_(world, kLong, {.trigger = all()}),
-        weights_(world, one_, {.group_size = 3, .synchronise_every = 3}) {}
+        weights_(world, one_, {.group_size = 3, .synchronize_every = 3}) {}
 
   void work(FabricFailure& failure) {
     for (int step = 0; step < 1'000'000; ++step) {

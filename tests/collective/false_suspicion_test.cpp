@@ -15,6 +15,7 @@
 #include "support/ranks.h"
 #include "support/refusal.h"
 #include "syncopate/syncopate.h"
+#include "world/access.h"
 #include "world/world_state.h"
 
 namespace syncopate::testing {
@@ -87,7 +88,7 @@ class FalseSuspicion : public ::testing::TestWithParam<Where> {
     return result;
   }
   /// As if the kernel had said that its process is gone.
-  static void suspect(World& world) { world.shared_state()->roster().gone(kSuspect); }
+  static void suspect(World& world) { detail::WorldAccess::state(world)->roster().gone(kSuspect); }
 };
 
 void wait_until(const std::function<bool()>& holds) {

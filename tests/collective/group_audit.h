@@ -72,7 +72,7 @@ class GroupAudit {
     totals_.included += receipt.included ? 1 : 0;
     totals_.stale += receipt.staleness > 0 ? 1 : 0;
     ASSERT_EQ(receipt.step, step_);
-    const bool everyone = options_.synchronise_every > 0 && step_ % options_.synchronise_every == 0;
+    const bool everyone = options_.synchronize_every > 0 && step_ % options_.synchronize_every == 0;
     EXPECT_EQ(receipt.everyone, everyone);
     std::vector<int> members(ranks_);
     for (int rank = 0; rank < ranks_; ++rank) members[rank] = rank;

@@ -40,8 +40,8 @@ TEST_P(BadGroupOptions, AreRefusedOnEveryRank) {
 const WrongOptions kWrongOptions[] = {
     {"SizeAboveRanks", {.group_size = 4}, {"group size is 4", "world of 3", "from 1 to 3"}},
     {"SizeNegative", {.group_size = -1}, {"group size is -1", "from 1 to 3"}},
-    {"SynchroniseNegative", {.synchronise_every = -1}, {"synchronise_every is -1", "0 (never)"}},
-    {"SynchroniseTooSeldom", {.synchronise_every = 251}, {"251", "to 250"}},
+    {"SynchronizeNegative", {.synchronize_every = -1}, {"synchronize_every is -1", "0 (never)"}},
+    {"SynchronizeTooSeldom", {.synchronize_every = 251}, {"251", "to 250"}},
     {"TriggerMajority", {.trigger = majority()}, {"majority", "first or all"}},
     {"TriggerCount", {.trigger = count(2)}, {"count", "first or all"}},
     {"TriggerThatThereIsNot",
@@ -78,7 +78,7 @@ TEST(GroupMismatch, IsToldToEveryRank) {
   expect_mismatch(kThree, {}, four, {}, {"3 float32", "4 float32"});
   expect_mismatch(kThree, {.group_size = 2}, kThree, {.group_size = 3}, {"of 2", "of 3"});
   expect_mismatch(kThree, {}, kThree, {.rotate = false}, {"rotate", "stay"});
-  expect_mismatch(kThree, {}, kThree, {.synchronise_every = 9}, {"every 10", "every 9"});
+  expect_mismatch(kThree, {}, kThree, {.synchronize_every = 9}, {"every 10", "every 9"});
   expect_mismatch(kThree, {}, kThree, {.trigger = all()}, {"trigger first", "trigger all"});
   expect_mismatch(kThree, {}, kThree, {.window = 9}, {"window 10", "window 9"});
   expect_mismatch(kThree, {}, kThree, {.seed = 2}, {"seed 1", "seed 2"});

@@ -51,7 +51,7 @@ TEST_P(GroupSums, HoldThemWhateverTheWindowAndTheSynchronisation) {
        {std::pair{0, 1}, {0, 3}, {1, 0}, {4, 0}, {4, 2}, {10, 0}, {10, 20}, {0, 0}}) {
     SCOPED_TRACE("everyone every " + std::to_string(every) + ", window " + std::to_string(window));
     GroupTraining one = training();
-    one.options.synchronise_every = every;
+    one.options.synchronize_every = every;
     one.options.window = window;
     one.straggler = 0;
     one.options.late = every == 10 ? LateMerge::average : LateMerge::keep;
@@ -100,7 +100,7 @@ TEST(GroupLengths, FromNothingToMoreThanTheCachesHold) {
       GroupTraining training;
       training.elements = elements;
       training.steps = elements > 10'000 && thrift() > 1 ? 6 : 12;
-      training.options.synchronise_every = 5;
+      training.options.synchronize_every = 5;
       run(crew_of_this_program(), ranks,
           [&](World& world) { train<float>(world, *book, training); });
     }

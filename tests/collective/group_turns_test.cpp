@@ -27,7 +27,7 @@ constexpr std::size_t kElements = 5;
 const std::vector<double> kInitial(kElements, 100.0);
 
 GroupOptions pairs(int window = 0) {
-  return {.group_size = 2, .synchronise_every = 0, .window = window};
+  return {.group_size = 2, .synchronize_every = 0, .window = window};
 }
 
 GroupReceipt average(GroupAverage<double>& weights, double value) {
@@ -103,7 +103,7 @@ TEST(GroupTurns, EverybodyMayGoWhileARoundIsUnderWay) {
     const std::vector<double> initial(1 << 18, 1.0);
     for (int turn = 0; turn < 5; ++turn) {
       {
-        GroupAverage<double> weights(world, initial, {.group_size = 4, .synchronise_every = 0});
+        GroupAverage<double> weights(world, initial, {.group_size = 4, .synchronize_every = 0});
         weights.start();
         weights.ready();
         std::this_thread::sleep_for(std::chrono::microseconds(400 * turn));
@@ -220,7 +220,7 @@ TEST(GroupTurns, WhoLeavesIsNotCountedOnAnyMore) {
     run(crew_of_this_program(), 3, [&](World& world) {
       GroupAverage<double> weights(
           world, kInitial,
-          {.group_size = 3, .synchronise_every = 3, .trigger = all(), .window = 2});
+          {.group_size = 3, .synchronize_every = 3, .trigger = all(), .window = 2});
       EXPECT_EQ(average(weights, world.rank()).members.size(), 3);
       expect_all(weights, 1);
       if (world.rank() == 1) {
@@ -242,7 +242,7 @@ TEST(GroupTurns, WhoLeftLongAgoIsForgottenForEver) {
   // Steps since its last publication have only so many bits on the board.
   run(crew_of_this_program(), 3, [&](World& world) {
     world.set_timeout(std::chrono::seconds(10));
-    GroupAverage<double> weights(world, kInitial, {.group_size = 3, .synchronise_every = 0});
+    GroupAverage<double> weights(world, kInitial, {.group_size = 3, .synchronize_every = 0});
     average(weights, 1);
     if (world.rank() == 1) return weights.leave();
     for (int i = 0; i < 5000; ++i) {
@@ -265,7 +265,7 @@ TEST(GroupTurns, ASlowRankLeavesTheOthersOnTheirOwn) {
 TEST(GroupTurns, SynchronisingStepsMakeAllReplicasTheSame) {
   Common<Baton> baton;
   run(crew_of_this_program(), 3, [&](World& world) {
-    GroupAverage<double> weights(world, kInitial, {.group_size = 2, .synchronise_every = 2});
+    GroupAverage<double> weights(world, kInitial, {.group_size = 2, .synchronize_every = 2});
     for (int i = 1; i <= 20; ++i) {
       const GroupReceipt receipt = average(weights, i * (world.rank() + 1));
       if (i % 2 != 0) continue;
@@ -291,7 +291,7 @@ TEST(GroupTimeout, NamesTheMemberThatIsWaitedForAndLosesNothing) {
   Common<Baton> baton;
   run(crew_of_this_program(), 3, [&](World& world) {
     GroupAverage<double> weights(world, kInitial,
-                                 {.group_size = 3, .synchronise_every = 0, .trigger = all()});
+                                 {.group_size = 3, .synchronize_every = 0, .trigger = all()});
     std::fill_n(weights.weights(), kElements, world.rank());
     if (world.rank() == 2) baton->at(0, [&] { weights.start(); });
     if (world.rank() == 0) {
@@ -313,7 +313,7 @@ TEST(GroupTimeout, NamesTheRankThatLagsByMoreThanTheWindow) {
   run(crew_of_this_program(), 2, [&](World& world) {
     // Rank 1 is in a group of its own.
     GroupAverage<double> weights(world, kInitial,
-                                 {.group_size = 1, .synchronise_every = 0, .window = 2});
+                                 {.group_size = 1, .synchronize_every = 0, .window = 2});
     if (world.rank() == 0) {
       average(weights, 1);
       average(weights, 2);
@@ -332,8 +332,8 @@ TEST(GroupTimeout, NamesTheRankThatLagsByMoreThanTheWindow) {
 
 TEST(GroupTurns, TwoCollectivesDoNotDisturbEachOther) {
   run(crew_of_this_program(), 3, [&](World& world) {
-    GroupAverage<double> one(world, kInitial, {.group_size = 3, .synchronise_every = 1});
-    GroupAverage<double> other(world, kInitial, {.group_size = 3, .synchronise_every = 1});
+    GroupAverage<double> one(world, kInitial, {.group_size = 3, .synchronize_every = 1});
+    GroupAverage<double> other(world, kInitial, {.group_size = 3, .synchronize_every = 1});
     for (int i = 0; i < 20; ++i) {
       std::fill_n(one.weights(), kElements, world.rank());
       std::fill_n(other.weights(), kElements, world.rank() + 10);
@@ -353,7 +353,7 @@ TEST(GroupTurns, OfSixteenBitsMayHaveASumThatDoesNotFit) {
   run(crew_of_this_program(), 8, [&](World& world) {
     const std::vector<float16> large(kElements, float16(30000.0F));
     GroupAverage<float16> weights(world, std::span<const float16>(large),
-                                  {.group_size = 4, .synchronise_every = 2});
+                                  {.group_size = 4, .synchronize_every = 2});
     const auto expect_the_same = [&] {
       for (std::size_t e = 0; e < kElements; ++e) EXPECT_EQ(float(weights.weights()[e]), 30000.0F);
     };

@@ -33,7 +33,7 @@ void give_and_take(World& world) {
 
   const std::vector<double> zero{0.0};
   GroupAverage<double> average(world, zero,
-                               {.group_size = 8, .synchronise_every = 2, .trigger = all()});
+                               {.group_size = 8, .synchronize_every = 2, .trigger = all()});
   average.weights()[0] = world.rank();
   EXPECT_GE(average.average().members.size(), 8);
   EXPECT_EQ(average.average().members.size(), ranks);

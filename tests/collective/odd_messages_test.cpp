@@ -50,7 +50,7 @@ template <typename BeOdd>
 void work(World& world, const BeOdd& be_odd) {
   const std::vector<float> one{1.0F};
   PartialAllreduce<float> rounds(world, 1, {.trigger = all()});
-  GroupAverage<float> weights(world, one, {.group_size = 2, .synchronise_every = 3, .window = 3});
+  GroupAverage<float> weights(world, one, {.group_size = 2, .synchronize_every = 3, .window = 3});
   for (int step = 0; step < 3'000; ++step) {
     if (step == 4 && world.rank() == kOdd) be_odd();
     rounds.exchange(one).pass();
@@ -271,7 +271,7 @@ TEST_P(OddLine, NeverBreaksAnything) {
     try {
       const std::vector<float> one{1.0F};
       PartialAllreduce<float> rounds(world, 1, {.trigger = all()});
-      GroupAverage<float> weights(world, one, {.group_size = 2, .synchronise_every = 2});
+      GroupAverage<float> weights(world, one, {.group_size = 2, .synchronize_every = 2});
       world.barrier();
       if (world.rank() == kOdd) {
         oddity.change([&](std::span<std::byte> brought) {

@@ -1,6 +1,10 @@
 // The world itself: barrier, broadcast, and what it says about the ranks.
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <sstream>
+#include <thread>
 
 #include "support/promise.h"
 #include "syncopate/syncopate.h"
@@ -78,6 +82,77 @@ TEST_P(Worlds, KnowTheirRanks) {
   });
 }
 
+/// The machine of each rank, as SYNCOPATE_SPLIT makes them of one host.
+std::vector<int> split_machines(const std::string& split, int ranks) {
+  std::vector<int> sizes;
+  std::istringstream text(split);
+  for (std::string size; std::getline(text, size, ',');) sizes.push_back(std::stoi(size));
+  std::vector<int> result;
+  for (int machine = 0; static_cast<int>(result.size()) < ranks; ++machine) {
+    result.insert(result.end(), sizes[machine % sizes.size()], machine);
+  }
+  result.resize(ranks);
+  return result;
+}
+
+/// What a rank tells the others about where it is.
+enum Told : std::size_t { kMachine, kLocalRank, kLocalSize, kTold };
+
+TEST_P(Worlds, KnowTheirPlacesOnTheirMachines) {
+  const Crew crew = crew_of_this_program();
+  run_ranks([&](World& world) {
+    const int ranks = world.size();
+    EXPECT_GE(world.cores(), 1);
+    Allreduce<float> gather(world, ranks * kTold);
+    std::fill_n(gather.slot(), gather.size(), 0.0F);
+    float* mine = gather.slot() + world.rank() * kTold;
+    mine[kMachine] = static_cast<float>(world.machine());
+    mine[kLocalRank] = static_cast<float>(world.local_rank());
+    mine[kLocalSize] = static_cast<float>(world.local_size());
+    const auto done = gather.exchange();
+    const auto told = [&](int rank, Told what) {
+      return static_cast<int>(done.front().sum()[rank * kTold + what]);
+    };
+    std::vector<int> machines;
+    std::vector<int> seated(world.machines());
+    for (int rank = 0; rank < ranks; ++rank) {
+      machines.push_back(told(rank, kMachine));
+      ASSERT_LT(machines.back(), world.machines());
+      // In the order of the ranks, without a gap.
+      EXPECT_EQ(told(rank, kLocalRank), seated[machines.back()]++);
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+      EXPECT_EQ(told(rank, kLocalSize), seated[machines[rank]]);
+    }
+    EXPECT_EQ(std::ranges::count(seated, 0), 0);
+    const char* split = std::getenv("SYNCOPATE_SPLIT");
+    if (crew == Crew::mpirun && split != nullptr) {
+      EXPECT_EQ(machines, split_machines(split, ranks));
+    }
+    if (!on_several_boards(crew)) {
+      EXPECT_EQ(world.machines(), 1);
+    }
+    if (crew == Crew::machines) {
+      EXPECT_EQ(world.machines() > 1, ranks > 1);
+    }
+  });
+}
+
+TEST_P(Worlds, TellWhoHasLeftInGoodOrder) {
+  if (crew_of_this_program() == Crew::mpirun) GTEST_SKIP() << "no rank ends before the others";
+  run_ranks([&](World& world) {
+    const int leaver = world.size() - 1;
+    int place = world.machine();
+    world.broadcast(std::span(&place, 1), leaver);
+    world.barrier();
+    if (world.rank() == leaver) return;
+    if (place == world.machine()) {
+      while (!world.gone().contains(leaver)) std::this_thread::yield();
+    }
+    EXPECT_TRUE(world.dead().empty());
+  });
+}
+
 TEST_P(Worlds, AnAllreduceSumsOverAll) {
   run_ranks([](World& world) {
     Allreduce<double> sum(world, 3);
@@ -104,7 +179,14 @@ INSTANTIATE_TEST_SUITE_P(, Worlds, ::testing::ValuesIn(rank_counts({1, 2, 3, 7, 
 
 TEST(Alone, ARankIsAWorldOfItsOwn) {
   if (mpirun_ranks() > 1) GTEST_SKIP() << "mpirun has started others";
-  PartialAllreduce<float> rounds(World::from_environment(), 2, {.trigger = majority()});
+  const World world = World::from_environment();
+  EXPECT_EQ(world.local_rank(), 0);
+  EXPECT_EQ(world.local_size(), 1);
+  EXPECT_EQ(world.machine(), 0);
+  EXPECT_EQ(world.machines(), 1);
+  EXPECT_GE(world.cores(), 1);
+  EXPECT_TRUE(world.gone().empty());
+  PartialAllreduce<float> rounds(world, 2, {.trigger = majority()});
   for (int i = 1; i <= 10; ++i) {
     rounds.slot()[0] = static_cast<float>(i);
     rounds.slot()[1] = -1.0F;

@@ -17,7 +17,7 @@ GroupMachinesPlan GroupMachinesPlan::random(std::uint64_t seed, int most_machine
   GroupMachinesPlan plan{.machine_of = machines_of_ranks(random, most_machines, most_ranks_each)};
   GroupOptions& options = plan.options;
   options.group_size = random.between(1, static_cast<int>(plan.machine_of.size()));
-  options.synchronise_every = random.one_in(2) ? 0 : random.between(1, 4);
+  options.synchronize_every = random.one_in(2) ? 0 : random.between(1, 4);
   options.rotate = !random.one_in(4);
   options.trigger = random.one_in(3) ? all() : first();
   if (random.one_in(3)) options.grace = grace(Duration(random.between(1, 2'000'000)));
@@ -32,7 +32,7 @@ std::string GroupMachinesPlan::text() const {
   std::string machines;
   for (const int machine : machine_of) machines.append(" ").append(std::to_string(machine));
   return "groups of " + std::to_string(options.group_size) + (options.rotate ? "" : " that stay") +
-         ", all together every " + std::to_string(options.synchronise_every) + ", trigger " +
+         ", all together every " + std::to_string(options.synchronize_every) + ", trigger " +
          to_string(options.trigger) + ", grace " + to_string(options.grace) + ", window " +
          std::to_string(options.window) + ", " + std::to_string(steps) +
          (departures ? " steps with departures" : " steps") + ", machines of the ranks:" + machines;

@@ -35,7 +35,7 @@ class Pins final : private Machine::Observer {
   Time play(Step stop_at, Duration timeout = kTimeout) {
     stop_at_ = stop_at;
     timeout_of_rank_0_ = timeout;
-    const GroupOptions options{.group_size = 2, .synchronise_every = 0, .window = 8};
+    const GroupOptions options{.group_size = 2, .synchronize_every = 0, .window = 8};
     stage_.set(kRanks);
     const std::vector<double> initial(kElements, 0);
     exchanges_ = stage_.make<GroupExchange>(

@@ -58,7 +58,7 @@ GroupPlan GroupPlan::draw(Random& random) {
   GroupOptions options;
   const int ranks = random.between(2, 4);
   options.group_size = random.between(1, std::min(3, ranks));
-  options.synchronise_every = random.one_in(2) ? 0 : random.between(1, 3);
+  options.synchronize_every = random.one_in(2) ? 0 : random.between(1, 3);
   options.window = random.between(1, 3);
   options.trigger = random.one_in(4) ? all() : first();
   options.rotate = !random.one_in(6);
@@ -83,17 +83,17 @@ GroupPlan GroupPlan::draw(Random& random) {
 }
 
 std::vector<GroupPlan> small_group_plans() {
-  return {small(2, 3, {.group_size = 2, .synchronise_every = 0, .window = 1}, 3),
+  return {small(2, 3, {.group_size = 2, .synchronize_every = 0, .window = 1}, 3),
           small(2, 3,
-                {.group_size = 2, .synchronise_every = 0, .late = LateMerge::keep, .window = 2}, 4),
-          small(2, 3, {.group_size = 2, .synchronise_every = 2, .window = 2}, 3),
-          small(2, 1, {.group_size = 1, .synchronise_every = 2}, 3),
-          small(2, 1, {.group_size = 2, .synchronise_every = 0, .trigger = all()}, 2),
-          small(3, 3, {.group_size = 3, .synchronise_every = 0, .window = 2}, 2),
-          small(3, 1, {.group_size = 2, .synchronise_every = 3, .window = 2}, 3),
+                {.group_size = 2, .synchronize_every = 0, .late = LateMerge::keep, .window = 2}, 4),
+          small(2, 3, {.group_size = 2, .synchronize_every = 2, .window = 2}, 3),
+          small(2, 1, {.group_size = 1, .synchronize_every = 2}, 3),
+          small(2, 1, {.group_size = 2, .synchronize_every = 0, .trigger = all()}, 2),
+          small(3, 3, {.group_size = 3, .synchronize_every = 0, .window = 2}, 2),
+          small(3, 1, {.group_size = 2, .synchronize_every = 3, .window = 2}, 3),
           small(4, 3,
-                {.group_size = 2, .synchronise_every = 0, .late = LateMerge::keep, .window = 3}, 3),
-          small(4, 1, {.group_size = 2, .synchronise_every = 2}, 2)};
+                {.group_size = 2, .synchronize_every = 0, .late = LateMerge::keep, .window = 3}, 3),
+          small(4, 1, {.group_size = 2, .synchronize_every = 2}, 2)};
 }
 
 bool GroupPlan::timeless() const {
@@ -111,7 +111,7 @@ std::string GroupPlan::describe() const {
   std::string text =
       std::to_string(ranks) + " ranks in groups of " + std::to_string(options.group_size) + ", " +
       std::to_string(elements) + " elements, everyone every " +
-      std::to_string(options.synchronise_every) + ", window " + std::to_string(options.window) +
+      std::to_string(options.synchronize_every) + ", window " + std::to_string(options.window) +
       ", trigger " + syncopate::to_string(options.trigger) + ", grace " +
       syncopate::to_string(options.grace) + ", late " + syncopate::to_string(options.late) +
       ", tick " + std::to_string(tick) + " ns" + (wake_early > 0 ? ", early wake-ups" : "") + "\n";

@@ -62,7 +62,7 @@ const std::string& GroupPlay::run(const GroupPlan& plan, Machine::Scheduler& sch
 }
 
 bool GroupPlay::everyone_at(int step) const {
-  return plan_->options.synchronise_every > 0 && step % plan_->options.synchronise_every == 0;
+  return plan_->options.synchronize_every > 0 && step % plan_->options.synchronize_every == 0;
 }
 
 int GroupPlay::group_of(int step, int rank) const {

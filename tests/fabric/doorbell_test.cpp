@@ -150,10 +150,10 @@ TEST(Doorbell, ListensAtTheLoopbackOnlyIfAllAreOnThisHost) {
 TEST(Doorbell, ListensWhereOtherHostsCanReachItAndNowhereElse) {
   const auto own = fabric::addresses_of_host();
   if (own.empty()) GTEST_SKIP() << "this host has no address but the loopback";
-  // A neighbour of the first address. (Nothing is sent to it.)
-  const std::uint32_t neighbour = htonl(ntohl(own.front()) ^ 1);
+  // A neighbor of the first address. (Nothing is sent to it.)
+  const std::uint32_t neighbor = htonl(ntohl(own.front()) ^ 1);
   fabric::Topology topology{
-      .machine_of = {0, 1}, .addresses = {"here", "there"}, .networks = {own, {neighbour}}};
+      .machine_of = {0, 1}, .addresses = {"here", "there"}, .networks = {own, {neighbor}}};
   const auto addresses = fabric::doorbell_addresses(topology);
   ASSERT_EQ(addresses.size(), 1U);
   EXPECT_NE(std::ranges::find(own, addresses.front()), own.end());

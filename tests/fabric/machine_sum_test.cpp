@@ -220,7 +220,7 @@ TEST(SumsOverMachines, OfWeightsInFloat16KeepSmallOnes) {
       for (const float value : {1.79e-7F, 1.013e-6F, 1.00017e-4F, 60000.F}) {
         for (const std::size_t elements : {8000, 50}) {
           GroupAverage<float16> average(world, std::vector<float16>(elements, float16(value)),
-                                        {.group_size = 3, .synchronise_every = every});
+                                        {.group_size = 3, .synchronize_every = every});
           const GroupReceipt receipt = average.average();
           for (std::size_t e = 0; e < elements; ++e) {
             ASSERT_EQ(float(average.weights()[e]), float(float16(value)))

@@ -143,7 +143,7 @@ void average_without(const Stage& stage, Trigger trigger, bool published) {
   constexpr int kKilledAt = 7;  // Neither after a step of all ranks nor before one.
   const std::vector<float> initial(1000, 0.0F);
   GroupAverage<float> average(stage.world, initial,
-                              {.group_size = 3, .synchronise_every = 5, .trigger = trigger});
+                              {.group_size = 3, .synchronize_every = 5, .trigger = trigger});
   GroupReceipt receipt;
   for (int step = 1; step <= kGroupSteps; ++step) {
     float* weights = average.weights();

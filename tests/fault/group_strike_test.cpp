@@ -17,11 +17,11 @@ namespace {
 using board::Step;
 
 const GroupWorld kWorlds[] = {
-    {"first", 3, {.group_size = 3, .synchronise_every = 0, .window = 18}, true},
-    {"all", 3, {.group_size = 3, .synchronise_every = 0, .trigger = all(), .window = 18}, false},
+    {"first", 3, {.group_size = 3, .synchronize_every = 0, .window = 18}, true},
+    {"all", 3, {.group_size = 3, .synchronize_every = 0, .trigger = all(), .window = 18}, false},
     {"pairs",
      4,
-     {.group_size = 2, .synchronise_every = 3, .late = LateMerge::keep, .window = 18},
+     {.group_size = 2, .synchronize_every = 3, .late = LateMerge::keep, .window = 18},
      false},
 };
 

@@ -121,7 +121,7 @@ void play_rounds(Input& input) {
 void play_groups(Input& input) {
   const fabric::Topology topology = topology_of(input);
   const GroupOptions options{.group_size = 1 + input.below(3),
-                             .synchronise_every = input.below(4),
+                             .synchronize_every = input.below(4),
                              .rotate = input.below(2) == 1,
                              .trigger = input.below(2) == 1 ? all() : first(),
                              .grace = input.below(2) == 1 ? grace(Duration(1000)) : no_grace(),

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/bench/request.h"
+#include "bench/suite/request.h"
 #include "cli/console/arguments.h"
 #include "cli/run_options.h"
 #include "fuzz/refused.h"

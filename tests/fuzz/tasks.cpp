@@ -218,7 +218,7 @@ void play_partial(Machine& machine) {
 void play_group(Machine& machine) {
   Input& input = machine.input();
   const GroupOptions options{.group_size = 2 + input.below(3),
-                             .synchronise_every = input.below(3),
+                             .synchronize_every = input.below(3),
                              .rotate = input.below(2) == 1,
                              .trigger = input.below(2) == 1 ? all() : first(),
                              .window = 1 + input.below(3)};

@@ -19,7 +19,7 @@ TEST(GroupMemory, FollowsTheRealLagAndNotTheWindow) {
     World world = World::from_environment();
     const std::vector<float> initial(kElements, 1.0F);
     GroupAverage<float> weights(
-        world, initial, {.group_size = 2, .synchronise_every = 0, .trigger = all(), .window = 250});
+        world, initial, {.group_size = 2, .synchronize_every = 0, .trigger = all(), .window = 250});
     for (int i = 0; i < 30; ++i) {
       weights.average();
       world.barrier();

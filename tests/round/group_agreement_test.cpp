@@ -14,7 +14,7 @@ using Kind = GroupMessage::Kind;
 using Messages = std::vector<GroupAgreement::Outgoing>;
 
 GroupOptions options(Trigger trigger = first(), Grace grace = no_grace()) {
-  return {.group_size = 2, .synchronise_every = 0, .trigger = trigger, .grace = grace, .window = 2};
+  return {.group_size = 2, .synchronize_every = 0, .trigger = trigger, .grace = grace, .window = 2};
 }
 
 GroupFacts waiting(std::uint64_t step) {
@@ -236,7 +236,7 @@ TEST(GroupAgreement, WhatTheLastRankWantedIsForgottenWithIt) {
 
 TEST(GroupAgreement, AllTogetherWhenNobodyOfThisMachineIsMissing) {
   GroupOptions every_second = options();
-  every_second.synchronise_every = 2;
+  every_second.synchronize_every = 2;
   Pair pair(every_second);
   pair.look(0, computing(1));
   EXPECT_FALSE(pair[0].global_due());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "strategy/learner.h"
 #include "strategy/names.h"
@@ -226,6 +227,17 @@ TEST(State, OfAnotherStageIsRefused) {
     expect_refused(ErrorCode::invalid_argument, {"the strategy's state"},
                    [&] { made.load(early); });
   });
+}
+
+/// All that a strategy must do but one thing.
+struct Silent : Strategy {
+  void begin_step() override {}
+  void end_step(Duration /*computing*/) override {}
+  void finish() override {}
+};
+
+TEST(StrategyState, CannotBeForgotten) {
+  EXPECT_TRUE(std::is_abstract_v<Silent>) << "it does not say what is pending";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "board/segment.h"
 #include "kernel/kernel.h"
 #include "support/crew.h"
+#include "world/access.h"
 #include "world/world_state.h"
 
 namespace syncopate::testing {
@@ -253,7 +254,7 @@ std::vector<World> machines_of_threads(
     std::unique_ptr<fabric::Link> link =
         std::make_unique<MemoryLink>(topology, std::move(fabrics[machine]));
     state->connect(link, make_platform());
-    worlds.emplace_back(std::move(state));
+    worlds.push_back(detail::WorldAccess::make(std::move(state)));
   }
   return worlds;
 }

@@ -141,3 +141,19 @@ def check_openings(tree):
     for path, lines in tree.sources('src', 'include', 'tests', 'bench'):
         if path.suffix == '.h' and not (lines and re.match(r'// \S', lines[0])):
             tree.complain(path, 1, 'openings', 'a header opens with what it is')
+
+
+def check_targets(tree):
+    """Every source file is compiled by its own folder."""
+    for path, _ in tree.sources('src', 'bench/suite'):
+        if path.suffix != '.cpp':
+            continue
+        folder = path.parent
+        while not (folder / 'CMakeLists.txt').exists() and folder != tree.root:
+            folder = folder.parent
+        if folder in (tree.root / 'src', tree.root):
+            tree.complain(path, 1, 'targets', 'its folder has no CMakeLists.txt')
+            continue
+        name = re.escape(str(path.relative_to(folder)))
+        if not re.search(rf'(?<![\w./]){name}\b', (folder / 'CMakeLists.txt').read_text()):
+            tree.complain(path, 1, 'targets', f'{folder.relative_to(tree.root)}/CMakeLists.txt does not list it')

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/text.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
 #include "cli/console/phrases.h"
@@ -93,14 +94,14 @@ int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& op
     for (std::size_t i = 0; i < wanted.configs.size(); ++i) {
       train::Config config = wanted.configs[i];
       config.seed += std::uint64_t(round);
-      train::JobOptions labelled = options;
-      labelled.label =
+      train::JobOptions labeled = options;
+      labeled.label =
           fmt::format("[{}/{}] {}", std::size_t(round) * wanted.configs.size() + i + 1,
                       wanted.configs.size() * std::size_t(wanted.repeat), config.strategy);
-      const train::Finished finished = runner.run(config, labelled);
+      const train::Finished finished = runner.run(config, labeled);
       if (runner.speaks() && isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
       const bool died = finished.result && !finished.result->dead.empty();
-      const std::string who = died ? named(finished.result->dead) + " died" : "";
+      const std::string who = died ? detail::names_of(finished.result->dead) + " died" : "";
       const bool ended = finished.exit_code == 0 && finished.result;
       if (ended) runs[i].second.push_back(*finished.result);
       // Here every run has ranks of its own; a launcher's are gone for all that follow.

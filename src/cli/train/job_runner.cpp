@@ -25,7 +25,6 @@
 #include "launch/launcher.h"
 #include "syncopate/error.h"
 #include "train/checkpoint.h"
-#include "world/world_state.h"
 
 namespace syncopate::cli {
 namespace {
@@ -146,15 +145,12 @@ void JobRunner::count_cores() {
   std::vector<Machine> machines(std::size_t(world_->size()));
   Allreduce<double> gather(*world_, machines.size() * kNumbers);
   std::fill_n(gather.slot(), gather.size(), 0.0);
-  const board::Roster& roster = world_->shared_state()->roster();
-  if (roster.local_rank() == 0) {
-    const Machine mine{name_of_cores(), double(roster.local_size()), double(roster.cores())};
+  if (world_->local_rank() == 0) {
+    const Machine mine{name_of_cores(), double(world_->local_size()), double(world_->cores())};
     std::memcpy(gather.slot() + std::size_t(world_->rank()) * kNumbers, &mine, sizeof mine);
   }
   const auto rounds = gather.exchange();
   std::memcpy(machines.data(), rounds.front().sum().data(), machines.size() * sizeof(Machine));
-  machines_ = static_cast<int>(
-      std::ranges::count_if(machines, [](const Machine& machine) { return machine.ranks > 0; }));
   // Machines that are made of one host (SYNCOPATE_SPLIT) share its cores.
   std::map<double, Machine> pools;
   for (const Machine& machine : machines) {
@@ -222,7 +218,7 @@ train::Position JobRunner::check(const train::Config& config,
     if (speaks() && resumed) {
       lock_.emplace(*resumed);
       position = train::check_resumed(*resumed, config);
-    } else if (!world_ || world_->shared_state()->roster().local_rank() == 0) {
+    } else if (!world_ || world_->local_rank() == 0) {
       train::check(config);
     }
   });

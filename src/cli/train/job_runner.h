@@ -25,7 +25,7 @@ class JobRunner {
   /// Whether this process prints what concerns all.
   bool speaks() const { return !world_ || world_->rank() == 0; }
   int cores() const { return cores_; }  ///< Of all hosts.
-  int machines() const { return machines_; }
+  int machines() const { return world_ ? world_->machines() : 1; }
   /// Whether so many ranks are more than there are cores, on any of the hosts.
   bool crowded(int ranks) const { return world_ ? crowded_ : ranks > cores_; }
 
@@ -64,7 +64,6 @@ class JobRunner {
   std::optional<train::RunLock> lock_;  ///< Of the run that is trained, with the first rank.
   std::optional<Allreduce<float>> failures_;
   RankSet lost_;  ///< Those that a training went on without.
-  int machines_ = 1;
   int cores_ = 0;
   bool crowded_ = false;
 };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/console/arguments.h"
 #include "cli/console/phrases.h"
 #include "cli/console/program.h"
@@ -59,7 +60,7 @@ void report(const train::Finished& finished, const train::Config& config, bool s
       100 * result.wait_share, result.contributors_mean, config.ranks, result.staleness_max,
       100 * result.share_of_ideal);
   if (result.dropped > 0) fmt::print("{:.0f} gradients were dropped\n", result.dropped);
-  if (!result.dead.empty()) fmt::print("died on the way: {}\n", named(result.dead));
+  if (!result.dead.empty()) fmt::print("died on the way: {}\n", detail::names_of(result.dead));
   const bool early = result.interrupted || (!result.dead.empty() && !survive);
   fmt::print("{}\n", early ? "ended early; " + runner.go_on(directory) : directory);
 }

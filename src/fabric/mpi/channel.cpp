@@ -1,11 +1,11 @@
 #include "fabric/mpi/channel.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "fabric/mpi/operation.h"
 
 namespace syncopate::fabric::mpi {
@@ -75,16 +75,13 @@ MPI_Datatype spaced(std::size_t piece, std::size_t distance) {
 std::size_t longest_piece() {
   const char* text = std::getenv(kPieceVariable);
   if (text == nullptr) return kLongestPiece;
-  const std::string_view view = text;
-  std::size_t bytes = 0;
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), bytes);
-  if (error != std::errc() || end != view.data() + view.size() || bytes < 8 ||
-      bytes > kLongestPiece) {
+  const auto bytes = detail::number<std::size_t>(text, 8, kLongestPiece);
+  if (!bytes) {
     fail(
         std::string(kPieceVariable) + " is \"" + text + "\"",
         "Set it to a number of bytes from 8 to " + std::to_string(kLongestPiece) + ", or unset it");
   }
-  return bytes;
+  return *bytes;
 }
 
 MpiChannel::MpiChannel(std::shared_ptr<PooledCommunicator> pooled, std::size_t longest_piece)

@@ -1,4 +1,4 @@
-#include "train/workloads/grey_pictures.h"
+#include "train/workloads/gray_pictures.h"
 #include "train/workloads/registry.h"
 
 namespace syncopate::train {
@@ -10,7 +10,7 @@ Workload fashion() {
           .imbalance = "injected",
           .defaults = {.batch = 32, .rate = 0.02, .epochs = 3, .target = 0.87, .pace_ms = 0.3125},
           .make = [](const TaskOptions& options) {
-            return grey_pictures(options, "fashion", 0.2860F, 0.3530F);
+            return gray_pictures(options, "fashion", 0.2860F, 0.3530F);
           }};
 }
 

@@ -1,4 +1,4 @@
-#include "train/workloads/grey_pictures.h"
+#include "train/workloads/gray_pictures.h"
 #include "train/workloads/registry.h"
 
 namespace syncopate::train {
@@ -10,7 +10,7 @@ Workload mnist() {
           .imbalance = "injected",
           .defaults = {.batch = 32, .rate = 0.02, .epochs = 2, .target = 0.97, .pace_ms = 0.3125},
           .make = [](const TaskOptions& options) {
-            return grey_pictures(options, "mnist", 0.1307F, 0.3081F);
+            return gray_pictures(options, "mnist", 0.1307F, 0.3081F);
           }};
 }
 
