@@ -92,6 +92,10 @@ soak: build ## One job for SOAK_SECONDS (600) with stops and kills; its verdict 
 	SOAK_COMMAND='make soak SOAK_SECONDS=$(SOAK_SECONDS)' \
 	  build/release/bin/campaign --soak $(SOAK_SECONDS) build/soak/samples.jsonl tests/soak/last.json
 
+.PHONY: disk
+disk: build ## Every fault at every call by which a training changes files; half an hour.
+	SYNCOPATE_DISK_FAULTS_ALL=1 build/release/bin/disk_test
+
 .PHONY: install
 install: ## Build without the tests and install under PREFIX (default /usr/local).
 	@tools/setup required training

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/printable.h"
 #include "bench/suite/activation_report.h"
 #include "bench/suite/commands.h"
 #include "bench/suite/compare.h"
@@ -74,7 +75,7 @@ int run(const Request& given) {
       compare(entries(request), request.repetitions, request.timeout_seconds);
   report(request, setting, comparison, file ? &*file : nullptr);
   for (const std::string& failure : comparison.failures) {
-    fmt::print(stderr, "syncopate: {}\n", failure);
+    fmt::print(stderr, "syncopate: {}\n", detail::printable(failure));
   }
   return comparison.failures.empty() ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "base/printable.h"
 #include "bench/suite/sizes.h"
 #include "cli/console/machine.h"
 #include "cli/console/phrases.h"
@@ -275,10 +276,11 @@ void print_introduction(const Request& request, const Setting& setting) {
                setting.copy_bandwidth);
   }
   if (!request.ours.note.empty()) fmt::print("# {}: {}\n", request.ours.name, request.ours.note);
-  for (const Side& peer : request.peers.found) fmt::print("# {}: {}\n", peer.name, peer.note);
+  for (const Side& peer : request.peers.found)
+    fmt::print("# {}: {}\n", peer.name, detail::printable(peer.note));
   std::fflush(stdout);
   for (const std::string& sentence : request.peers.missing) {
-    fmt::print(stderr, "syncopate: {}\n", sentence);
+    fmt::print(stderr, "syncopate: {}\n", detail::printable(sentence));
   }
 }
 

@@ -129,7 +129,7 @@ std::optional<fs::path> code_folder_from_environment(const char* variable) {
 }
 
 std::optional<fs::path> find_in_path(const std::string& name) {
-  const char* path = std::getenv("PATH");
+  const char* path = secure_getenv("PATH");
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));

@@ -19,7 +19,8 @@ std::vector<std::filesystem::path> own_files();
 /// its user has not (secure_getenv). Throws Error if it is not absolute.
 std::optional<std::filesystem::path> code_folder_from_environment(const char* variable);
 
-/// The first runnable file of that name in the absolute folders of PATH.
+/// The first runnable file of that name in the absolute folders of PATH; none if this process has
+/// rights that its user has not.
 std::optional<std::filesystem::path> find_in_path(const std::string& name);
 
 enum class Chosen : std::uint8_t {

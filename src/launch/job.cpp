@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "syncopate/rank_set.h"
 
@@ -283,7 +284,9 @@ void Job::send(int signal) const {
   }
 }
 
-void Job::say(const std::string& sentence) { err_.append("syncopate: " + sentence + "\n"); }
+void Job::say(const std::string& sentence) {
+  err_.append("syncopate: " + detail::printable(sentence) + "\n");
+}
 
 void Job::conclude(int exit_code) {
   if (!conclusion_) conclusion_ = exit_code;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/bad_message.h"
+#include "base/options.h"
 #include "round/agreement.h"
 
 namespace syncopate::detail {
@@ -64,7 +65,8 @@ void RoundReports::check(std::uint64_t round) const {
       throw BadMessage(machine, "names ranks that there are not");
     }
     const bool seen_fits = one.seen < round || one.seen == round::Facts::kNobodyLags;
-    if (!seen_fits || one.staleness > round || !(one.weight >= 0) || one.step_time < 0) {
+    if (!seen_fits || one.staleness > round || one.step_time < 0 ||
+        !(one.weight >= 0 && one.weight <= kLargestTotalWeight * world)) {
       throw BadMessage(machine,
                        "has numbers that cannot be those of round " + std::to_string(round));
     }

@@ -1,30 +1,51 @@
 #include "train/bytes.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <new>
 #include <system_error>
 
+#include "train/durable_file.h"
+
 namespace syncopate::train {
 
+OpenFile::OpenFile(const std::filesystem::path& file)
+    : descriptor_(uninterrupted(
+          [&] { return ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); })) {
+  if (descriptor_.number() < 0) {
+    throw Damaged(errno == ELOOP ? "it is a symbolic link, where a file is due"
+                                 : std::strerror(errno));
+  }
+  struct stat status {};
+  if (::fstat(descriptor_.number(), &status) != 0) throw Damaged(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) throw Damaged("it is no file");
+  size_ = std::uint64_t(status.st_size);
+}
+
+void OpenFile::read(std::string& bytes, std::size_t count) {
+  std::size_t place = bytes.size();
+  bytes.resize(place + count);
+  while (place < bytes.size()) {
+    const ssize_t taken = uninterrupted(
+        [&] { return ::read(descriptor_.number(), bytes.data() + place, bytes.size() - place); });
+    if (taken < 0) throw Damaged(std::strerror(errno));
+    if (taken == 0) throw Damaged("it is not whole");
+    place += std::size_t(taken);
+  }
+}
+
 std::string read_bytes(const std::filesystem::path& file, std::uint64_t most) {
-  // What is no file, such as a pipe, might keep its reader waiting.
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
-    throw Damaged(error ? error.message() : "it is no file");
+  OpenFile open(file);
+  if (open.size() > most) {
+    throw Damaged(fmt::format("it has {} bytes, where {} at most are due", open.size(), most));
   }
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Damaged(std::strerror(errno));
-  const std::uint64_t size = std::filesystem::file_size(file, error);
-  if (error) throw Damaged(error.message());
-  if (size > most) {
-    throw Damaged(fmt::format("it has {} bytes, where {} at most are due", size, most));
-  }
-  std::string bytes(size, '\0');
-  if (!stream.read(bytes.data(), std::streamsize(size))) throw Damaged("it is not whole");
+  std::string bytes;
+  open.read(bytes, open.size());
   return bytes;
 }
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/descriptor.h"
 #include "syncopate/error.h"
 
 namespace syncopate::train {
@@ -21,9 +22,23 @@ class Damaged : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// All bytes of a regular file, of which there may be `most`. Throws Damaged.
-std::string read_bytes(const std::filesystem::path& file,
-                       std::uint64_t most = std::uint64_t{1} << 60);
+/// A regular file, open to be read; a link is refused, and so is what might keep its reader
+/// waiting, such as a pipe. Throws Damaged.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::filesystem::path& file);
+
+  std::uint64_t size() const { return size_; }
+  /// Appends the next bytes, as many as there are to be.
+  void read(std::string& bytes, std::size_t count);
+
+ private:
+  board::Descriptor descriptor_;
+  std::uint64_t size_ = 0;
+};
+
+/// All bytes of a file, of which there may be `most`. Throws Damaged.
+std::string read_bytes(const std::filesystem::path& file, std::uint64_t most);
 
 inline std::span<const std::byte> as_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStatistic = "statistic.";
 constexpr const char* kOptimizer = "optimizer.";
+constexpr const char* kStrategy = "strategy.";
 
 std::string serialize(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer,
                       const std::string& kind) {
@@ -61,11 +62,58 @@ std::size_t weights_of(const torch::optim::Optimizer& optimizer) {
   return weights;
 }
 
+/// Of a strategy's vectors that are not as long as the model, such as a loss for each sample.
+constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24;
+constexpr int kMostVectors = 16;
+/// Of the optimiser, for each of its parameters.
+constexpr std::size_t kMostMemories = 8;
+
+std::uint64_t values_in(const std::vector<std::int64_t>& shape) {
+  std::uint64_t values = 1;  // No more than its file has bytes, as is known by now.
+  for (const std::int64_t side : shape) values *= std::uint64_t(side);
+  return values;
+}
+
+/// Refuses what is larger than anything that is due, before there is memory for it. What exactly
+/// is due is compared when it is read.
+class SizeCheck {
+ public:
+  explicit SizeCheck(const Fit& fit) : weights_(weights_of(fit.optimizer)) {
+    for (const auto& group : fit.optimizer.param_groups()) {
+      memories_ += kMostMemories * group.params().size();
+    }
+    for (const torch::Tensor& one : fit.statistics) statistics_ += std::uint64_t(one.numel());
+  }
+
+  void operator()(const std::string& name, const std::vector<std::int64_t>& shape) {
+    const std::uint64_t values = values_in(shape);
+    std::uint64_t most = weights_;
+    if (name.starts_with(kStrategy)) {
+      most = ++vectors_ > kMostVectors ? 0 : std::max(weights_, kMostValues);
+    } else if (name.starts_with(kStatistic)) {
+      most = statistics_;
+    } else if (name.starts_with(kOptimizer)) {
+      most = memories_ == 0 ? 0 : std::max<std::uint64_t>(weights_, 1);
+      memories_ -= memories_ == 0 ? 0 : 1;
+    }
+    if (values <= most) return;
+    throw Damaged(
+        fmt::format("its tensor \"{}\" has {} values, which is more than are due", name, values));
+  }
+
+ private:
+  std::uint64_t weights_, statistics_ = 0;
+  std::size_t memories_ = 0;
+  int vectors_ = 0;
+};
+
 /// All of a part but its strategy's state is compared with what is due.
 ReadPart read_part_file(const fs::path& file, int rank, const std::string& kind, const Fit& fit) {
   ReadPart read;
   reading(file, [&] {
-    const std::string bytes = read_bytes(file);
+    SizeCheck check(fit);
+    const std::string bytes = read_tensor_bytes(
+        file, [&](const std::string& name, Element, const auto& shape) { check(name, shape); });
     auto [its, foreign] = read_part(as_bytes(bytes), kind);
     read.part = std::move(its);
     if (rank >= read.part.ranks) {
@@ -101,13 +149,14 @@ Checkpoints::Checkpoints(const World& world, CollectiveIo& io, fs::path run, std
       kind_(std::move(kind)) {}
 
 void Checkpoints::save(const Snapshot& snapshot, const torch::optim::Optimizer& optimizer) {
+  const bool has_another = has_checkpoint(run_);  // Later it may be this one that is found.
   const auto check = [&](const CollectiveIo::Failure& failure) {
     if (!failure) return;
     throw Error(ErrorCode::environment,
                 fmt::format("a checkpoint could not be written: {}", *failure),
                 fmt::format("Look after the disk of {} and the room on it; {}", run_.string(),
-                            has_checkpoint(run_) ? "the checkpoint before this one is unharmed"
-                                                 : "the run has no other checkpoint yet"));
+                            has_another ? "the checkpoint before this one is unharmed"
+                                        : "the run has no other checkpoint yet"));
   };
   check(io_.one([&] { begin_checkpoint(run_); }));
   ino_t written = 0;

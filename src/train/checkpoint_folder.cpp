@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -15,7 +14,10 @@
 
 #include "base/text.h"
 #include "syncopate/error.h"
+#include "train/bytes.h"
 #include "train/durable_file.h"
+#include "train/json.h"
+#include "train/limits.h"
 
 namespace syncopate::train {
 namespace {
@@ -55,20 +57,13 @@ enum class List {
 };
 
 List read_list(const fs::path& folder, std::vector<int>& ranks) {
-  std::ifstream file(folder / kList, std::ios::binary);
-  if (!file) return List::none;
-  std::string text(kLongestList, '\0');
-  file.read(text.data(), std::streamsize(text.size()));
-  text.resize(std::size_t(file.gcount()));
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto found = json.is_object() ? json.find("ranks") : json.end();
-  if (!json.is_object() || found == json.end() || !found->is_array()) return List::damaged;
-  for (const auto& rank : *found) {
-    if (!rank.is_number_unsigned() || rank > std::numeric_limits<int>::max()) return List::damaged;
-    ranks.push_back(rank);
+  if (!has_entry(folder / kList)) return List::none;
+  try {
+    ranks = parse_part_list(read_bytes(folder / kList, kLongestList));
+    return List::read;
+  } catch (const Damaged&) {
+    return List::damaged;
   }
-  std::ranges::sort(ranks);
-  return ranks.empty() ? List::damaged : List::read;
 }
 
 /// The first file that a whole checkpoint would have and this one has not.
@@ -82,6 +77,15 @@ std::optional<fs::path> missing_in(const fs::path& folder, const std::vector<int
 bool is_whole(const fs::path& folder) {
   std::vector<int> ranks;
   return read_list(folder, ranks) == List::read && !missing_in(folder, ranks);
+}
+
+/// A link would let a run write where it should not, or take for its own what is another's.
+void refuse_link(const fs::path& folder) {
+  std::error_code unreadable;
+  if (!fs::is_symlink(folder, unreadable)) return;
+  throw Error(ErrorCode::environment,
+              fmt::format("{} is a symbolic link, where a folder is due", folder.string()),
+              "Put the folder itself in its place");
 }
 
 /// What settle_checkpoint() would make the checkpoint.
@@ -102,7 +106,7 @@ ino_t file_at(const fs::path& path) {
 void write_list(const fs::path& folder, const std::vector<int>& ranks) {
   // What a rank was writing when it died may not be whole.
   for (const int rank : files_in(folder)) {
-    if (!std::ranges::binary_search(ranks, rank)) fs::remove(part(folder, rank));
+    if (!std::ranges::binary_search(ranks, rank)) remove_whole(part(folder, rank));
   }
   write_file(folder / kList, nlohmann::json{{"ranks", ranks}}.dump() + "\n");
   sync_folder(folder);
@@ -111,28 +115,26 @@ void write_list(const fs::path& folder, const std::vector<int>& ranks) {
 /// Two renames, between which RUN/checkpoint is not there.
 void take_place_in_two_steps(const fs::path& run) {
   const fs::path folder = checkpoint_of(run), fresh = fresh_of(run), old = old_of(run);
-  fs::remove_all(old);
+  remove_whole(old);
   rename_file(folder, old);
   try {
-    fs::rename(fresh, folder);
+    rename_file(fresh, folder);
   } catch (const std::system_error&) {
-    std::error_code failed;  // Then settle_checkpoint() will do it.
-    fs::rename(old, folder, failed);
+    if (has_entry(folder)) throw;  // Only its name is not safe on the disk.
+    try {
+      rename_file(old, folder);
+    } catch (const std::system_error&) {
+      // Then settle_checkpoint() will do it.
+    }
     throw;
   }
 }
 
-/// sync_folder() has to follow.
 void take_place(const fs::path& run) {
   const fs::path folder = checkpoint_of(run), fresh = fresh_of(run);
-  if (!fs::exists(folder)) return fs::rename(fresh, folder);
-  const int exchanged =
-      ::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE);
-  if (exchanged == 0) return;
+  if (!has_entry(folder)) return rename_file(fresh, folder);
+  if (exchange_names(fresh, folder)) return sync_folder(run);
   // Network file systems and old kernels know no exchange.
-  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) {
-    throw std::system_error(errno, std::generic_category(), folder.string());
-  }
   take_place_in_two_steps(run);
 }
 
@@ -144,7 +146,23 @@ fs::path part(const fs::path& folder, int rank) {
   return folder / fmt::format("{}{}.safetensors", kPartPrefix, rank);
 }
 
+std::vector<int> parse_part_list(std::string_view text) {
+  const nlohmann::json json = read_json(text);
+  Members members(json);
+  std::vector<int> ranks;
+  for (const nlohmann::json& rank : members.list("ranks")) {
+    const nlohmann::json as_member = {{"rank", rank}};
+    ranks.push_back(int(Members(as_member, "the list of ranks").whole("rank", 0, kMostRanks - 1)));
+  }
+  members.expect_no_others();
+  std::ranges::sort(ranks);
+  if (ranks.empty()) throw Damaged("it names no rank");
+  if (std::ranges::adjacent_find(ranks) != ranks.end()) throw Damaged("it names a rank twice");
+  return ranks;
+}
+
 std::vector<int> parts_in(const fs::path& folder) {
+  refuse_link(folder);
   std::vector<int> ranks;
   const List list = read_list(folder, ranks);
   if (list == List::none) return files_in(folder);
@@ -158,7 +176,7 @@ std::vector<int> parts_in(const fs::path& folder) {
 
 bool has_checkpoint(const fs::path& run) {
   std::error_code unreadable;  // Its machine may be the one that is lost.
-  return fs::is_directory(checkpoint_of(run), unreadable) || left_behind(run);
+  return fs::is_directory(checkpoint_of(run), unreadable) || left_behind(run).has_value();
 }
 
 bool was_interrupted_in_first_checkpoint(const fs::path& run) {
@@ -167,6 +185,9 @@ bool was_interrupted_in_first_checkpoint(const fs::path& run) {
 }
 
 void settle_checkpoint(const fs::path& run) {
+  for (const fs::path& folder : {checkpoint_of(run), fresh_of(run), old_of(run)}) {
+    refuse_link(folder);
+  }
   if (!fs::exists(checkpoint_of(run))) {
     const auto found = left_behind(run);
     if (!found) return;
@@ -178,21 +199,21 @@ void settle_checkpoint(const fs::path& run) {
 
 void begin_checkpoint(const fs::path& run) {
   const fs::path fresh = fresh_of(run), old = old_of(run);
-  if (!fs::exists(fresh) && !fs::exists(old)) return;
+  if (!has_entry(fresh) && !has_entry(old)) return;
   // One of them may be what the run would go on from if the names on the disk are older ones.
   sync_folder(run);
-  fs::remove_all(fresh);
-  fs::remove_all(old);
+  remove_whole(fresh);
+  remove_whole(old);
 }
 
 ino_t write_part(const fs::path& run, int rank, const std::string& bytes) {
   const fs::path file = part(fresh_of(run), rank);
-  fs::create_directories(file.parent_path());
+  if (!make_folder(fresh_of(run))) refuse_link(fresh_of(run));
   write_file(file, bytes);
   return file_at(file);
 }
 
-void abandon_checkpoint(const fs::path& run) { fs::remove_all(fresh_of(run)); }
+void abandon_checkpoint(const fs::path& run) { remove_whole(fresh_of(run)); }
 
 void complete_checkpoint(const fs::path& run, const std::vector<int>& ranks, int rank, ino_t mine) {
   if (file_at(part(checkpoint_of(run), rank)) != mine) {
@@ -203,8 +224,9 @@ void complete_checkpoint(const fs::path& run, const std::vector<int>& ranks, int
       throw;
     }
     take_place(run);
+  } else {
+    sync_folder(run);  // It may have died before it could.
   }
-  sync_folder(run);
   // From here on the one before is not needed. If it stays, the next one clears it.
   std::error_code stays;
   fs::remove_all(fresh_of(run), stays);

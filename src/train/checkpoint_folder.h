@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace syncopate::train {
@@ -18,6 +19,9 @@ std::filesystem::path part(const std::filesystem::path& folder, int rank);
 /// The ranks that have a part, in order; none if there is no such folder. Throws Error where one is
 /// missing, with its name.
 std::vector<int> parts_in(const std::filesystem::path& folder);
+
+/// The ranks that a text of parts.json names, in order. Throws Damaged for one that makes no sense.
+std::vector<int> parse_part_list(std::string_view text);
 
 /// Whether there is a checkpoint, if need be after settle_checkpoint().
 bool has_checkpoint(const std::filesystem::path& run);

@@ -16,15 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Network file systems interrupt other calls than slow ones, too.
-template <typename Call>
-auto uninterrupted(const Call& call) {
-  for (;;) {
-    const auto result = call();
-    if (result >= 0 || errno != EINTR) return result;
-  }
-}
-
 [[noreturn]] void fail(int error, const fs::path& file) {
   throw std::system_error(error, std::generic_category(), file.string());
 }
@@ -55,12 +46,28 @@ int sync(int descriptor) {
   return uninterrupted([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
 }
 
+/// A file of our own: what has the name, if only a link to another's file, is not written to.
 int create(const fs::path& file) {
   constexpr mode_t kMode = 0644;
-  const int descriptor = uninterrupted(
-      [&] { return ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode); });
-  if (descriptor < 0) fail(errno, file);
-  return descriptor;
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  // An interrupted call may have made the file all the same.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    if (uninterrupted([&] { return ::unlink(file.c_str()); }) != 0 && errno != ENOENT) break;
+    const int descriptor = uninterrupted([&] { return ::open(file.c_str(), kFlags, kMode); });
+    if (descriptor >= 0) return descriptor;
+    if (errno != EEXIST) break;
+  }
+  fail(errno, file);
+}
+
+/// Calls a function of the library until it is not interrupted.
+template <typename Call>
+void finish(const fs::path& path, const Call& call) {
+  std::error_code error;
+  do {
+    call(error);
+  } while (error == std::errc::interrupted);
+  if (error) fail(error.value(), path);
 }
 
 }  // namespace
@@ -83,7 +90,7 @@ void write_file(const fs::path& file, std::string_view bytes) {
   if (error == 0) error = sync(descriptor);
   ::close(descriptor);  // What it could complain of, fsync has.
   if (error == 0) return;
-  ::unlink(file.c_str());
+  uninterrupted([&] { return ::unlink(file.c_str()); });
   fail(error, file);
 }
 
@@ -99,7 +106,7 @@ Replacement::Replacement(const fs::path& file)
 Replacement::~Replacement() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(fresh_.c_str());
+  uninterrupted([&] { return ::unlink(fresh_.c_str()); });
 }
 
 void Replacement::write(std::string_view bytes) {
@@ -121,6 +128,14 @@ void rename_file(const fs::path& from, const fs::path& to) {
   if (folder_of(from) != folder_of(to)) sync_folder(folder_of(from));
 }
 
+bool exchange_names(const fs::path& one, const fs::path& other) {
+  const int exchanged = uninterrupted(
+      [&] { return ::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE); });
+  if (exchanged == 0) return true;
+  if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return false;
+  fail(errno, other);
+}
+
 void sync_folder(const fs::path& folder) {
   const int descriptor =
       uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
@@ -135,10 +150,31 @@ void make_folders(const fs::path& folder) {
   std::error_code unknown;
   if (fs::exists(folder, unknown)) return;
   make_folders(folder_of(folder));
-  constexpr mode_t kMode = 0777;
-  const int made = uninterrupted([&] { return ::mkdir(folder.c_str(), kMode); });
-  if (made != 0 && errno != EEXIST) fail(errno, folder);
+  make_folder(folder);
   sync_folder(folder_of(folder));
+}
+
+bool make_folder(const fs::path& folder) {
+  constexpr mode_t kMode = 0777;
+  if (uninterrupted([&] { return ::mkdir(folder.c_str(), kMode); }) == 0) return true;
+  if (errno != EEXIST) fail(errno, folder);
+  return false;
+}
+
+void make_link(const fs::path& target, const fs::path& link) {
+  if (uninterrupted([&] { return ::symlink(target.c_str(), link.c_str()); }) != 0) {
+    fail(errno, link);
+  }
+}
+
+void remove_whole(const fs::path& path) {
+  finish(path, [&](std::error_code& error) { fs::remove_all(path, error); });
+}
+
+bool has_entry(const fs::path& path) {
+  std::error_code unreadable;
+  const fs::file_type type = fs::symlink_status(path, unreadable).type();
+  return type != fs::file_type::not_found && type != fs::file_type::none;
 }
 
 fs::path folder_of(const fs::path& file) {

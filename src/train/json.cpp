@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "train/bytes.h"
 #include "train/limits.h"
 
@@ -101,7 +102,10 @@ bool Members::flag(const char* name) {
 std::string Members::text(const char* name) {
   const nlohmann::json& value = find(name);
   if (!value.is_string()) refuse(name, value, "a text");
-  return value.get<std::string>();
+  std::string text = value.get<std::string>();
+  // Sooner or later it is shown to the user.
+  if (!detail::is_printable(text)) refuse(name, value, "a text without control characters");
+  return text;
 }
 
 const nlohmann::json& Members::list(const char* name) {

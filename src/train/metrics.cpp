@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "syncopate/error.h"
+#include "train/bytes.h"
 #include "train/durable_file.h"
 
 namespace syncopate::train {
@@ -96,8 +97,11 @@ void keep_metrics(std::istream& from, const std::map<int, double>& clocks,
 }
 
 void cut_metrics(const std::filesystem::path& file, const std::map<int, double>& clocks) {
+  if (!has_entry(file) || clocks.empty()) return;
+  reading(
+      file, [&] { const OpenFile is_a_file(file); },
+      "Put the file itself in its place, or remove it");
   std::ifstream old(file);
-  if (!old || clocks.empty()) return;
   try {
     Replacement fresh(file);
     std::string lines;
@@ -117,10 +121,12 @@ void cut_metrics(const std::filesystem::path& file, const std::map<int, double>&
 Metrics::Metrics(const std::filesystem::path& file, int rank, bool across_machines)
     : path_(file.string()), rank_(rank), across_machines_(across_machines) {
   if (path_.empty()) return;
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (descriptor_ >= 0) return;
   failure_ = fmt::format("{} cannot be opened: {}", path_, std::strerror(errno));
-  if (errno != EACCES && errno != EROFS && errno != ENOENT && errno != ENOTDIR) return;
+  if (errno != EACCES && errno != EROFS && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
+    return;
+  }
   throw Error(ErrorCode::environment, *failure_,
               "Choose a run directory that can be written to (--runs)");
 }

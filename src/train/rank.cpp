@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "train/trainer.h"
 #include "train/training_job.h"
 
@@ -36,8 +37,8 @@ ShowProgress shower(const Config& config, const std::string& label) {
   return [=, last = 0.0](const Progress& progress) mutable {
     if (!terminal && progress.seconds - last < kLineEverySeconds) return;
     last = progress.seconds;
-    fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", line(config, label, progress),
-               terminal ? "" : "\n");
+    fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "",
+               detail::printable(line(config, label, progress)), terminal ? "" : "\n");
     std::fflush(stderr);
   };
 }
@@ -59,12 +60,13 @@ RankEnded train_as_rank(const World& world, const Config& config, const fs::path
   catch_signals();
   torch::set_num_threads(std::max(1, world.cores() / world.local_size()));
   call_vector_functions_once();
-  Trainer trainer(
-      world, config, directory,
-      {.resume = options.resume,
-       .survive = options.survive,
-       .show = shower(config, options.label),
-       .warn = [](const std::string& text) { fmt::print(stderr, "syncopate: {}\n", text); }});
+  Trainer trainer(world, config, directory,
+                  {.resume = options.resume,
+                   .survive = options.survive,
+                   .show = shower(config, options.label),
+                   .warn = [](const std::string& text) {
+                     fmt::print(stderr, "syncopate: {}\n", detail::printable(text));
+                   }});
   if (options.ready) options.ready();
   RankEnded ended{.result = trainer.run()};
   ended.signal = trainer.signal();

@@ -60,11 +60,14 @@ RunLock::RunLock(const fs::path& directory) {
                 "Train as the user that the run belongs to, or see that you may write in its "
                 "directory and that there is room on the disk");
   }
+  struct stat status {};
+  // If it is also the name of another file, that one is not ours to change.
+  const bool ours = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
   // Whatever the umask, and where an earlier version let all read it. Others may own the file.
-  if (::fchmod(file_, mode) != 0) errno = 0;
+  if (ours && ::fchmod(file_, mode) != 0) errno = 0;
   // File systems without locks have to do without.
   const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
-  if (locked) write_holder(file_);
+  if (locked && ours) write_holder(file_);
   if (locked || errno != EWOULDBLOCK) return;
   const std::string holder = holder_in(file_);
   ::close(file_);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -118,18 +117,18 @@ std::vector<std::int64_t> whole_numbers(const nlohmann::json& list, std::size_t 
   return numbers;
 }
 
-struct Topology {
+struct Place {
   std::string name;
   Element type;
   std::vector<std::int64_t> shape;
   std::uint64_t begin, end;
 };
 
-Topology read_place(const std::string& name, const nlohmann::json& entry) {
+Place read_place(const std::string& name, const nlohmann::json& entry) {
   Members members(entry, fmt::format("the tensor \"{}\"", name));
-  Topology place{.name = name,
-                 .type = type_named(members.text("dtype")),
-                 .shape = whole_numbers(members.list("shape"), kMostSides)};
+  Place place{.name = name,
+              .type = type_named(members.text("dtype")),
+              .shape = whole_numbers(members.list("shape"), kMostSides)};
   const auto offsets = whole_numbers(members.list("data_offsets"), 2);
   if (offsets.size() != 2) throw Damaged("it has a tensor without a beginning and an end");
   members.expect_no_others();
@@ -156,6 +155,34 @@ Notes notes_of(const nlohmann::json& header) {
   Notes notes;
   for (const auto& [name, value] : metadata.items()) notes[name] = members.text(name.c_str());
   return notes;
+}
+
+/// The tensors that a header names, side by side in so many bytes.
+std::vector<Place> places_in(const nlohmann::json& header, std::uint64_t size) {
+  std::vector<Place> places;
+  for (const auto& [name, entry] : header.items()) {
+    if (name != kMetadata) places.push_back(read_place(name, entry));
+  }
+  std::ranges::sort(places, {}, [](const Place& one) { return std::pair(one.begin, one.end); });
+  std::uint64_t end = 0;
+  for (const Place& one : places) {
+    if (one.begin != end || one.end < one.begin ||
+        one.end - one.begin != bytes_of(one.shape, size_of(one.type))) {
+      throw Damaged("its tensors are not where they should be");
+    }
+    if (one.end > size) throw Damaged("it is not whole");
+    end = one.end;
+  }
+  if (end != size) throw Damaged("it is not whole");
+  return places;
+}
+
+/// With the bytes before it that say how long it is.
+std::string read_header(OpenFile& file) {
+  std::string text;
+  file.read(text, std::min<std::uint64_t>(kLength, file.size()));
+  file.read(text, header_end(as_bytes(text), file.size()) - kLength);
+  return text;
 }
 
 }  // namespace
@@ -191,37 +218,29 @@ std::string to_bytes(const TensorFileBytes& file) {
 }
 
 Notes read_notes(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(file, error);
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(kLength, '\0');
-  if (error || !stream.read(text.data(), kLength)) throw Damaged("it is not whole");
-  text.resize(header_end(as_bytes(text), size) - kLength);
-  if (!stream.read(text.data(), std::streamsize(text.size()))) throw Damaged("it is not whole");
-  return notes_of(read_json(text));
+  OpenFile open(file);
+  return notes_of(read_json(read_header(open).substr(kLength)));
+}
+
+std::string read_tensor_bytes(const std::filesystem::path& file, const CheckShape& check) {
+  OpenFile open(file);
+  std::string bytes = read_header(open);
+  const nlohmann::json header = read_json(std::string_view(bytes).substr(kLength));
+  const std::uint64_t size = open.size() - bytes.size();
+  for (const Place& place : places_in(header, size)) check(place.name, place.type, place.shape);
+  bytes.reserve(open.size());
+  open.read(bytes, size);
+  return bytes;
 }
 
 TensorFileBytes find_tensors(std::span<const std::byte> file) {
   const std::uint64_t header_ends = header_end(file, file.size());
   const nlohmann::json header = read_json(text_of(file.subspan(kLength, header_ends - kLength)));
   TensorFileBytes result{.notes = notes_of(header)};
-  std::vector<Topology> places;
-  for (const auto& [name, entry] : header.items()) {
-    if (name != kMetadata) places.push_back(read_place(name, entry));
-  }
-  std::ranges::sort(places, {}, [](const Topology& one) { return std::pair(one.begin, one.end); });
   const auto data = file.subspan(header_ends);
-  std::uint64_t end = 0;
-  for (const Topology& one : places) {
-    if (one.begin != end || one.end < one.begin ||
-        one.end - one.begin != bytes_of(one.shape, size_of(one.type))) {
-      throw Damaged("its tensors are not where they should be");
-    }
-    if (one.end > data.size()) throw Damaged("it is not whole");
-    end = one.end;
+  for (const Place& one : places_in(header, data.size())) {
     result.tensors[one.name] = {one.type, one.shape, data.subspan(one.begin, one.end - one.begin)};
   }
-  if (end != data.size()) throw Damaged("it is not whole");
   return result;
 }
 

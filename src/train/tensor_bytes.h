@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -43,6 +44,13 @@ std::string to_bytes(const TensorFileBytes& file);
 TensorFileBytes find_tensors(std::span<const std::byte> file);
 /// Takes the checksum out of the notes; throws Damaged if it is not that of the file.
 void check_sum(std::span<const std::byte> file, Notes& notes);
+
+/// Is told of a tensor, and throws Damaged if none like it is due.
+using CheckShape = std::function<void(const std::string& name, Element type,
+                                      const std::vector<std::int64_t>& shape)>;
+/// The bytes of a whole file, for find_tensors(). Its header is read first: each tensor is checked
+/// before there is memory for any of them. Throws Damaged.
+std::string read_tensor_bytes(const std::filesystem::path& file, const CheckShape& check);
 
 /// The notes of a file alone, which takes no longer for large tensors, and checks nothing else.
 /// Throws Damaged.

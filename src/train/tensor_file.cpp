@@ -44,7 +44,7 @@ std::string to_bytes(const TensorFile& file) {
 }
 
 TensorFile read_tensor_file(const std::filesystem::path& path) {
-  const std::string bytes = read_bytes(path);
+  const std::string bytes = read_tensor_bytes(path, [](const auto&...) {});
   TensorFileBytes found = find_tensors(as_bytes(bytes));
   check_sum(as_bytes(bytes), found.notes);
   TensorFile result{.notes = std::move(found.notes)};

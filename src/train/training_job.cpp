@@ -40,12 +40,11 @@ std::string file_name(std::string text) {
 void name_latest(const fs::path& directory, const fs::path& runs) {
   // Made where no other job makes one, and then moved to its place.
   const fs::path fresh = directory / "latest";
-  fs::create_directory_symlink(directory.filename(), fresh);
+  make_link(directory.filename(), fresh);
   try {
     rename_file(fresh, runs / "latest");
   } catch (const std::system_error&) {
-    std::error_code gone;
-    fs::remove(fresh, gone);
+    remove_whole(fresh);
     throw;
   }
 }
@@ -59,7 +58,7 @@ NewRun make_directory(const Config& config, const fs::path& runs) {
   try {
     make_folders(runs);
     NewRun run{.directory = runs / name};
-    for (int attempt = 2; !fs::create_directory(run.directory); ++attempt) {
+    for (int attempt = 2; !make_folder(run.directory); ++attempt) {
       run.directory = runs / fmt::format("{}-{}", name, attempt);
     }
     sync_folder(runs);
@@ -237,7 +236,7 @@ void reopen_run(const fs::path& directory, const Config& config) {
   try {
     // What a part that diverged came to is not what the run goes on from.
     if (diverged(last)) {
-      fs::remove(last);
+      remove_whole(last);
       sync_folder(directory);
     } else {
       rename_file(last, directory / kEarlierResultFile);

@@ -239,6 +239,8 @@ TEST_F(OddLine, LosesTheMachineThatSaidIt) {
       [](MachineReport& line) { line.contributors = 2; },
       [](MachineReport& line) { line.contributors = -1; },
       [](MachineReport& line) { line.weight = -1; },
+      [](MachineReport& line) { line.weight = 1e30; },
+      [](MachineReport& line) { line.weight = std::numeric_limits<double>::infinity(); },
       [](MachineReport& line) { line.weight = std::numeric_limits<double>::quiet_NaN(); },
       [](MachineReport& line) { line.seen = 1'000'000; },
       [](MachineReport& line) { line.staleness = 1'000'000; },

@@ -44,7 +44,7 @@ class Disk {
     std::string name;
     int node;  ///< -1: the name is gone.
   };
-  using Step = std::vector<Change>;  ///< CollectiveIo or not at all, as far as it is not synced.
+  using Step = std::vector<Change>;  ///< Together or not at all, as far as it is not synced.
 
   int find(const std::string& name) const;
   Node& at(const std::string& name) { return nodes_.at(std::size_t(find(name))); }

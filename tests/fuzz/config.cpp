@@ -1,6 +1,7 @@
 // config.json of a run.
 #include "train/config.h"
 
+#include "base/printable.h"
 #include "fuzz/refused.h"
 #include "train/bytes.h"
 
@@ -17,6 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   if (!parse(text_of(data, size))) return 0;
   const train::Config first = read;
+  // Each of them is shown to the user.
+  for (const std::string* text :
+       {&first.workload, &first.model, &first.strategy, &first.optimizer, &first.strategy_in_full,
+        &first.schedule, &first.imbalance, &first.device, &first.data}) {
+    if (!detail::is_printable(*text)) broken("no setting has a control character");
+  }
   if (!parse(train::config_text(first)) || read != first)
     broken("settings are read as they were written");
   return 0;

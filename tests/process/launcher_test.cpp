@@ -56,6 +56,13 @@ TEST(LauncherCommand, OneThatIsNotThereIsCode127) {
             "syncopate: there is no command 'no-such-command-anywhere'; check its name and PATH\n");
 }
 
+TEST(LauncherCommand, ItsNameDoesNothingOnATerminal) {
+  Program job(cli({"-n", "1", "--", "\x1b[31mx"}));
+  EXPECT_EQ(job.wait(), 127);
+  EXPECT_NE(job.err().find("\\x1b[31mx"), std::string::npos) << job.err();
+  EXPECT_EQ(job.err().find('\x1b'), std::string::npos);
+}
+
 TEST(LauncherCommand, OneThatCannotBeExecutedIsCode126) {
   Program program(cli({"-n", "2", "--", "/"}));
   EXPECT_EQ(program.wait(), 126);

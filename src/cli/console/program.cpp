@@ -13,6 +13,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/printable.h"
 #include "board/launcher_board.h"
 #include "cli/console/arguments.h"
 #include "fabric/doorbell.h"
@@ -50,7 +51,7 @@ std::string speaker() {
 
 int complain(const std::string& text, int exit_code) {
   // At once, so that the lines of several ranks do not mix.
-  const std::string line = fmt::format("syncopate: {}{}\n", speaker(), text);
+  const std::string line = fmt::format("syncopate: {}{}\n", speaker(), detail::printable(text));
   std::fwrite(line.data(), 1, line.size(), stderr);
   return exit_code;
 }

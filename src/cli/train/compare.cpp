@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
@@ -79,8 +80,8 @@ int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& op
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
   if (runner.speaks()) {
-    fmt::print("{}\n{}; {} of each strategy\n", describe(first, runner), machine_description(),
-               counted(wanted.repeat, "run"));
+    fmt::print("{}\n{}; {} of each strategy\n", detail::printable(describe(first, runner)),
+               machine_description(), counted(wanted.repeat, "run"));
     std::fflush(stdout);
   }
   std::vector<std::pair<std::string, std::vector<train::Result>>> runs;
@@ -109,7 +110,8 @@ int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& op
       const bool goes_on = ended && (!died || !runner.launcher() || last);
       if (runner.speaks() && !ended) {
         fmt::print(stderr, "syncopate: {} did not come to its end{}; what it wrote is in {}\n",
-                   config.strategy, died ? ": " + who : "", finished.directory.string());
+                   config.strategy, died ? ": " + who : "",
+                   detail::printable(finished.directory.string()));
       } else if (runner.speaks() && died) {
         fmt::print(stderr, "syncopate: in {} {} and the others went on{}\n", config.strategy, who,
                    goes_on ? "" : "; what follows would have fewer ranks, and is left out");

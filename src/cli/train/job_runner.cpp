@@ -17,6 +17,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/printable.h"
 #include "board/launcher_board.h"
 #include "board/platform.h"
 #include "cli/console/arguments.h"
@@ -229,7 +230,8 @@ train::Finished JobRunner::run(const train::Config& config, const train::JobOpti
   std::string directory;
   first([&] {
     const train::NewRun made = train::make_run(config, options.runs);
-    if (!made.warning.empty()) fmt::print(stderr, "syncopate: {}\n", made.warning);
+    if (!made.warning.empty())
+      fmt::print(stderr, "syncopate: {}\n", detail::printable(made.warning));
     directory = made.directory.string();
     lock_.emplace(directory);
   });

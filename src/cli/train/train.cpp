@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/console/arguments.h"
 #include "cli/console/phrases.h"
@@ -39,8 +40,9 @@ void report(const train::Finished& finished, const train::Config& config, bool s
   const std::string directory = finished.directory.string();
   if (!finished.result) {
     const bool saved = train::has_checkpoint(finished.directory);
-    fmt::print("The run did not come to its end; {}\n",
-               saved ? runner.go_on(directory) : "what it wrote is in " + directory);
+    fmt::print(
+        "The run did not come to its end; {}\n",
+        detail::printable(saved ? runner.go_on(directory) : "what it wrote is in " + directory));
     return;
   }
   const train::Result& result = *finished.result;
@@ -62,7 +64,8 @@ void report(const train::Finished& finished, const train::Config& config, bool s
   if (result.dropped > 0) fmt::print("{:.0f} gradients were dropped\n", result.dropped);
   if (!result.dead.empty()) fmt::print("died on the way: {}\n", detail::names_of(result.dead));
   const bool early = result.interrupted || (!result.dead.empty() && !survive);
-  fmt::print("{}\n", early ? "ended early; " + runner.go_on(directory) : directory);
+  fmt::print("{}\n",
+             detail::printable(early ? "ended early; " + runner.go_on(directory) : directory));
 }
 
 /// Otherwise a user would hear of it only from a loss that reads nan.
@@ -157,7 +160,7 @@ void add_train(CLI::App& program, int& exit_code) {
     });
     const train::Position before = runner.check(config, *resume);
     if (runner.speaks()) {
-      fmt::print("{}\n", describe(config, runner));
+      fmt::print("{}\n", detail::printable(describe(config, runner)));
       if (*resume) report_resumption(before, config);
       std::fflush(stdout);
     }
