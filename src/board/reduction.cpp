@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/check.h"
 #include "board/prefetch.h"
 
 namespace syncopate::board {
@@ -168,6 +169,9 @@ Reduction::Outcome Reduction::help_with(const ReductionInput& job, int chunk) co
     }
     write(job, chunk);
     step(Step::done);
+    // (Others may take this rank for dead although it lives, and take over.)
+    SYNCOPATE_CHECK(shared.load_relaxed() == mine.pack() || !roster_.counted_on(),
+                    "reduction.h 1: a chunk is claimed by one");
     const std::uint64_t done =
         ChunkWord{.tag = job.tag, .phase = ChunkPhase::done, .rank = 0}.pack();
     // Sequentially consistent: of two helpers that finish at once, one must see both done.
@@ -185,6 +189,7 @@ void Reduction::describe(int buffer, const ResultHeader& result,
 }
 
 void Reduction::write(const ReductionInput& job, int chunk) const {
+  SYNCOPATE_CHECK(job.terms.size() <= kMaxRanks, "reduction.h 4: a term for each rank at most");
   if (chunk == 0) describe(job.buffer, *job.header, job.contributors, job.reporters);
   const std::size_t begin = chunk * chunking_.chunk;
   const std::size_t end = std::min(begin + chunking_.chunk, chunking_.elements);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
 #include "board/prefetch.h"
 
 namespace syncopate::partial {
@@ -29,6 +30,8 @@ bool Contributions::decide(RoundNumber round) {
       const auto word = DecideWord::unpack(value);
       if (word.decided > round) return false;
       if (word.decided == round) break;
+      SYNCOPATE_CHECK(word.decided + 1 == round || shape_.pairs(),
+                      "contributions.h 1: a round decides after the one before");
       step(Step::decide);
       const DecideWord decided{.decided = round, .taken = word.deposit, .deposit = 0};
       if (shared.replace(value, decided.pack())) break;
@@ -40,6 +43,8 @@ bool Contributions::decide(RoundNumber round) {
 bool Contributions::collect(RoundNumber round, bool last) {
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     const auto word = DecideWord::unpack(memory_.words[rank].load());
+    SYNCOPATE_CHECK(word.decided >= round,
+                    "contributions.h 2: every word says this round or later");
     if (word.decided != round) return false;
     taken_[rank] = word.taken - 1;
   }

@@ -1,16 +1,19 @@
 // A rank's own side of the board: where it writes, and how what it wrote gets onto the board, alone
 // or added to what is still there.
 //
-// 1. A slot is in one of four states: free, written by its owner, deposited, or taken by a round
-// that still reads it. The
-//    decide word says which slot is deposited and which was taken; the owner knows which it writes.
-// 2. Only the owner puts a deposit, by a swap of its word; only a round takes it, by a swap of the
-// same word
-//    (contributions.h). Each deposit is therefore in exactly one round.
-// 3. What is deposited does not change. To add to it, the owner writes the sum into another slot
-// and swaps that in: a rank
-//    that dies in between takes nothing with it.
-// 4. A taken slot is written again only when its round is published.
+// Invariants (checks: src/base/check.h; tests without a folder: tests/partial/invariants_test.cpp)
+// 1. A slot is free, written by its owner, deposited, or taken by a round that still reads it. The
+//    decide word says which is deposited and which was taken; the owner knows which it writes.
+//      check: writable_slot, put, arrive (one is always free) test: ARankAlwaysFindsASlot
+// 2. Only the owner puts a deposit, by a swap of its word. Only a round takes it, by a swap of the
+//    same word (contributions.h). So each deposit is in exactly one round.
+//      check: Contributions::decide                       test: tests/explorer
+// 3. What is deposited does not change. To add to it the owner writes the sum into another slot and
+//    swaps that in: a rank that dies in between takes nothing with it.
+//      check: merge (into neither of the two)             test: dead-in-the-middle-of-a-merge
+// 4. A taken slot is written again only when its round is published, and by a rank of a pair only
+//    when the other has seen it.
+//      check: show                                        test: ATakenSlotIsNotWritten
 #pragma once
 
 #include <optional>

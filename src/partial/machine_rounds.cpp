@@ -1,5 +1,6 @@
 #include "partial/machine_rounds.h"
 
+#include "base/check.h"
 #include "kernel/kernel.h"
 
 namespace syncopate::partial {
@@ -8,6 +9,8 @@ using board::step;
 using board::Step;
 
 void MachineRounds::take(RoundNumber round, Share& share) {
+  SYNCOPATE_CHECK(board::unstepped([&] { return board_.results.in_window(round); }),
+                  "machine_rounds.h 2: no round is taken beyond the window");
   Contributions& taken = board_.contributions;
   taken.decide(round);
   board_.memory.control->taken_at.store_relaxed(platform_.now());
@@ -59,9 +62,12 @@ void MachineRounds::open(RoundNumber round, double divisor) {
   std::uint64_t value = control.attempt.load();
   // There is one stage more than ranks that could sit on one.
   const AttemptWord next{.round = round, .buffer = board_.results.free_stage(kNoBuffer)};
-  // A rank that has been slow may only now give up on the round before.
-  while (!control.attempt.replace(value, next.pack())) {
-  }
+  SYNCOPATE_CHECK(next.buffer != kNoBuffer, "machine_rounds.h 1: a stage is free");
+  do {
+    SYNCOPATE_CHECK(AttemptWord::unpack(value).round < round,
+                    "machine_rounds.h 1: only the agent starts rounds");
+    // A rank that has been slow may only now give up on the round before.
+  } while (!control.attempt.replace(value, next.pack()));
 }
 
 int MachineRounds::result_buffer() {
@@ -73,6 +79,7 @@ int MachineRounds::result_buffer() {
 }
 
 void MachineRounds::adopt(const OnlyShare& share) {
+  SYNCOPATE_CHECK(share.spare, "machine_rounds.h 3: no rank reads what is written over");
   void* const before = result();
   board_.results.buffers().move_values(result_buffer(), share.values);
   board_.memory.move_values(share.rank, share.slot, before);
@@ -80,6 +87,11 @@ void MachineRounds::adopt(const OnlyShare& share) {
 
 void MachineRounds::publish(RoundNumber round, const Said& said) {
   const int buffer = result_buffer();
+  SYNCOPATE_CHECK(board::unstepped([&] {
+                    return board_.results.published() + 1 == round &&
+                           board_.results.holds_nothing(buffer);
+                  }),
+                  "machine_rounds.h 1: the agent publishes one round after the other");
   board_.results.buffers().describe(buffer, said.header, said.contributors, said.reporters);
   step(Step::publish);
   const AttemptWord entry{.round = round, .last = said.header.last, .buffer = buffer};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/check.h"
 #include "board/layout.h"
 
 namespace syncopate::partial {
@@ -98,7 +99,12 @@ Memory::Memory(std::byte* memory, const Shape& shape, const Plan& plan)
       slots_(memory + plan.slots),
       slot_bytes_(plan.slot_bytes),
       values_offset_(plan.values_offset),
-      slot_relocations_(plan.relocations_from(memory, shape, 0)) {}
+      slot_relocations_(plan.relocations_from(memory, shape, 0)) {
+  SYNCOPATE_CHECK(reinterpret_cast<std::uintptr_t>(memory) % kLine == 0,
+                  "memory.h 1: parts begin on lines of their own");
+  SYNCOPATE_CHECK(shape.buffers() + shape.own_buffers() < kOwnResults,
+                  "memory.h 2: an attempt word can tell every buffer");
+}
 
 board::Reduction Memory::make_reduction(const Shape& shape, const board::Roster& roster) const {
   const Plan plan(shape);

@@ -1,5 +1,6 @@
 #include "partial/pair_runner.h"
 
+#include "base/check.h"
 #include "kernel/kernel.h"
 #include "partial/divisor.h"
 
@@ -27,11 +28,14 @@ bool PairRunner::before_deposit(int slot, RoundNumber next, Then then) {
 
 void PairRunner::before_put(int slot, RoundNumber next) {
   if (!firm_) return;
+  SYNCOPATE_CHECK(slot == Pair::slot_of(next), "pair_runner.h 1: the other knows where to look");
   step(Step::deposit);
   board_.memory.note(board_.participants.me(), slot).firm.store_release(next);
 }
 
 void PairRunner::after_deposit(Deposits::Put put, RoundNumber next, Then then, Time& arrived_at) {
+  SYNCOPATE_CHECK(!firm_ || put == Deposits::Put::arrived,
+                  "pair_runner.h 1: a firm deposit is alone");
   came_last_ = true;
   if (settle(next)) return board_.event().rouse(platform_);
   if (firm_) {
@@ -52,6 +56,7 @@ bool PairRunner::settle(RoundNumber next) {
 }
 
 void PairRunner::sum_up(RoundNumber round) {
+  SYNCOPATE_CHECK(board_.settled.through < round, "pair_runner.h 2: a round is settled once");
   Contributions& both = board_.contributions;
   both.collect_from(Pair::slot_of(round), round);
   both.header().newest = static_cast<std::int16_t>(other());  // If we waited, then for the other.

@@ -3,19 +3,22 @@
 // what the round holds, and each reads the other's deposit and sums up for itself. Where a round
 // needs more (one of the two is gone, or does not wait) it runs as any other.
 //
-// 1. A firm deposit is for one round, and its rank deposits nothing more before that round is over.
-// Its note says so before
-//    the deposit is put: the swap that puts it orders the note and the look at the other's, so that
-//    of two ranks which come at once one sees both notes, and a rank that sees the deposit in the
-//    word sees that it is firm.
-// 2. Once both notes say `round`, its contributors are fixed. Both sum up the same values in the
-// same order.
+// Invariants (tests: tests/collective/settled_rounds_test.cpp and plans of pairs in tests/explorer)
+// 1. A firm deposit is for one round, alone in the slot of that round. Its rank deposits nothing
+//    more before that round is over. Its note says so before the deposit is put: the swap that puts
+//    it orders the note and the look at the other's. So of two ranks that come at once one sees
+//    both notes, and a rank that sees the deposit in the word sees that it is firm.
+//      check: deposit (the slot; the deposit arrived alone)
+// 2. Once both notes say `round`, its contributors are fixed. Both ranks sum up the same values in
+//    the same order. Each settles a round once, and none after a later one.
+//      check: sum_up
 // 3. A rank's word says with its next deposit that the round took the last (Deposits::note_taken).
-// Before a round runs in
-//    the plain way, the settled ones are published as rounds of which each rank has a result of its
-//    own (catch_up).
+//    Before a round runs in the plain way, the settled ones are published as rounds of which each
+//    rank has a result of its own (catch_up).
+//      check: advance (nothing settled is ahead of what is published)
 // 4. A rank that gives up takes its note back first. If the two have met all the same, the round is
-// settled.
+//    settled.
+//      test: tests/explorer, plans with timeouts
 #pragma once
 
 #include "partial/local_runner.h"
