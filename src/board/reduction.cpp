@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/bits.h"
 #include "base/check.h"
 #include "board/prefetch.h"
 
@@ -29,7 +30,7 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 /// The word of the first chunk, the header and two sets of ranks: one cache line for up to 64.
 std::size_t head_size(int ranks) {
   return sizeof(std::uint64_t) + sizeof(ResultHeader) +
-         2 * sizeof(std::uint64_t) * ((ranks + 63) / 64);
+         2 * sizeof(std::uint64_t) * bits::words_for(ranks);
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ const ResultHeader& Reduction::header(int buffer) const {
 }
 
 std::span<std::uint64_t> Reduction::bits(int buffer, int set) const {
-  const std::size_t words = (roster_.world_size() + 63) / 64;
+  const std::size_t words = bits::words_for(roster_.world_size());
   return {reinterpret_cast<std::uint64_t*>(head(buffer) + sizeof(std::uint64_t) +
                                            sizeof(ResultHeader)) +
               set * words,

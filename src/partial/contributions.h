@@ -39,6 +39,8 @@ class Contributions {
   std::span<const std::uint64_t> reporters() const { return reporters_; }
   /// How many ranks contribute; some may have given weight to nothing.
   int count() const;
+  /// What their sum is multiplied by, in a world of this machine alone.
+  double scale() const { return 1 / shape_.scaling().divisor(count(), header_.weight); }
   /// The slot of `rank` that was taken; kNoSlot: none.
   int slot_of(int rank) const { return taken_[rank]; }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/bits.h"
 #include "base/options.h"
 #include "syncopate/error.h"
 
@@ -264,10 +265,10 @@ Receipt PartialExchange::receipt(RoundNumber round) const {
   const board::ResultHeader& header = buffers.header(buffer);
   const int ranks = roster_.world_size();
   const int me = roster_.rank();
-  const auto to_set = [&](std::span<const std::uint64_t> bits) {
+  const auto to_set = [&](std::span<const std::uint64_t> words) {
     RankSet set(ranks);
     for (int rank = 0; rank < ranks; ++rank) {
-      if ((bits[rank / 64] >> (rank % 64) & 1) != 0) set.insert(rank);
+      if (bits::contains(words, rank)) set.insert(rank);
     }
     return set;
   };

@@ -1,5 +1,6 @@
 #include "partial/machine_rounds.h"
 
+#include "base/bits.h"
 #include "base/check.h"
 #include "kernel/kernel.h"
 
@@ -27,7 +28,7 @@ void MachineRounds::take(RoundNumber round, Share& share) {
   for (int rank = 0; rank < board_.shape.ranks; ++rank) {
     const std::uint32_t dropped = board_.memory.ranks[rank].dropped.load_relaxed();
     share.parting_drops += dropped;
-    if (dropped > 0) share.parting_reporters[rank / 64] |= std::uint64_t{1} << (rank % 64);
+    if (dropped > 0) bits::insert(share.parting_reporters, rank);
   }
 }
 

@@ -1,7 +1,5 @@
 #include "partial/memory.h"
 
-#include <cmath>
-
 #include "base/check.h"
 #include "board/layout.h"
 
@@ -50,9 +48,7 @@ bool Shape::pairs() const {
 double Note::factor(DataType type) const {
   const double counts = weight.load_relaxed();
   if (values.load_relaxed() != Values::merged) return counts;
-  // Sixteen bits may not hold a weighted sum; divided by a power of two they do, with no loss.
-  const bool narrow = size_of(type) == sizeof(bfloat16);
-  return narrow && counts > 0 ? std::exp2(std::ceil(std::log2(counts))) : 1;
+  return board::headroom_for(type, counts);
 }
 
 /// Offsets of the parts.

@@ -77,7 +77,7 @@ struct Note {
   enum class Values : std::uint32_t {
     none,    // an arrival without values
     plain,   // count `weight` times in the sum
-    merged,  // are a weighted sum already (of 16-bit types: part of one, see factor())
+    merged,  // are a weighted sum already (of float16: part of one, see factor())
   };
   Shared<RoundNumber> firm;  ///< The round that the deposit is sure to be in (pair_runner.h).
   Shared<double> weight;     ///< What the deposit adds to the total weight.

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "kernel/kernel.h"
-#include "partial/divisor.h"
 
 namespace syncopate::partial {
 
@@ -65,8 +64,7 @@ void PairRunner::sum_up(RoundNumber round) {
   board::Reduction& buffers = board_.results.buffers();
   const int buffer = board_.results.own_buffer();
   buffers.describe(buffer, both.header(), both.contributors(), both.reporters());
-  board::weighted_sum(shape.type, shape.elements, both.terms(),
-                      1 / divisor(shape.scale, shape.ranks, both.count(), both.header().weight),
+  board::weighted_sum(shape.type, shape.elements, both.terms(), both.scale(),
                       buffers.values(buffer));
   board_.settled.through = round;
   just_settled_ = true;

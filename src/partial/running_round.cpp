@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "board/prefetch.h"
-#include "partial/divisor.h"
 
 namespace syncopate::partial {
 namespace {
@@ -64,14 +63,12 @@ void RunningRound::retry(AttemptWord given_up) {
 
 board::ReductionInput RunningRound::job(AttemptWord attempt) const {
   const double of_stage = stage_divisor();
-  const double whole =
-      divisor(shape_.scale, shape_.ranks, contributions_.count(), contributions_.header().weight);
   return {.tag = attempt.round,
           .buffer = attempt.buffer,
           .attempt = &memory_.control->attempt,
           .attempt_value = attempt.pack(),
           .terms = contributions_.terms(),
-          .scale = 1 / (of_stage > 0 ? of_stage : whole),
+          .scale = of_stage > 0 ? 1 / of_stage : contributions_.scale(),
           .header = &contributions_.header(),
           .contributors = contributions_.contributors(),
           .reporters = contributions_.reporters(),
