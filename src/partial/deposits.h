@@ -49,6 +49,10 @@ class Deposits {
   Put put(int slot);
   /// Arrives without values.
   Put arrive(RoundNumber base, Time now);
+  /// The one or the other: kNoSlot stands for no values.
+  Put put(int slot, RoundNumber base, Time now) {
+    return slot == kNoSlot ? arrive(base, now) : put(slot);
+  }
 
   /// Whether a deposit for `round` would be alone, and the first that the round can take.
   bool first_for(RoundNumber round) const;

@@ -15,7 +15,7 @@
 // 3. A rank's word says with its next deposit that the round took the last (Deposits::note_taken).
 //    Before a round runs in the plain way, the settled ones are published as rounds of which each
 //    rank has a result of its own (catch_up).
-//      check: advance (nothing settled is ahead of what is published)
+//      check: RunningRound::start (the round before it is published)
 // 4. A rank that gives up takes its note back first. If the two have met all the same, the round is
 //    settled.
 //      test: tests/explorer, plans with timeouts
@@ -30,15 +30,15 @@ class PairRunner {
  public:
   PairRunner(Board& board, Starter& starter, board::Roster& roster, board::Platform& platform);
 
-  bool before_deposit(int slot, RoundNumber next, Then then);
-  void before_put(int slot, RoundNumber next);
-  void after_deposit(Deposits::Put put, RoundNumber next, Then then, Time& arrived_at);
+  bool expect(const Arrival& arrival);
+  void deposit(const Arrival& arrival, Time& arrived_at);
   bool has_result(RoundNumber next) const {
     return board_.settled.through == next || rounds_.has_result(next);
   }
   bool settle(RoundNumber next);
   bool looks_at_once() const { return came_last_; }
   Time advance(RoundNumber next, Time now);
+  void poll(RoundNumber next, Time now) { advance(next, now); }
   /// What changes when the other makes its firm deposit.
   board::Watched watched(RoundNumber next) const;
   bool give_up(RoundNumber next);
@@ -52,9 +52,7 @@ class PairRunner {
     if (settled && firm_) return;  // What both have waited for is there.
     rounds_.offer(settled ? next + 1 : next, [this] { catch_up(); });
   }
-  void notify() {}
-  void notify_waiting() {}
-  void notify_polling(RoundNumber /*next*/) {}
+  void notify(Then /*then*/) {}
   void check() const {}
   RankSet dead() const { return rounds_.dead(); }
   std::string blame(RoundNumber round) const { return rounds_.blame(round); }
@@ -81,5 +79,7 @@ class PairRunner {
   bool came_last_ = true;      ///< As far as the last deposit could tell.
   bool just_settled_ = false;  ///< The last round was settled, and nothing was deposited since.
 };
+
+static_assert(Runner<PairRunner>);
 
 }  // namespace syncopate::partial

@@ -8,7 +8,6 @@ namespace syncopate::detail {
 namespace {
 
 using board::Time;
-using Outcome = board::Reduction::Outcome;
 
 /// Data move only while the agent looks, and a turn of the agent looks at much else.
 constexpr int kLooks = 32;
@@ -48,10 +47,10 @@ void* StagedSum::own_sum(std::size_t end, Time now) {
   partial::RunningRound& running = rounds_.board().running;
   const std::size_t chunk = rounds_.board().results.buffers().chunking().chunk;
   const board::AttemptWord attempt = running.attempt();
-  const Outcome outcome = running.help(attempt, static_cast<int>(begun_ / chunk),
-                                       static_cast<int>((end + chunk - 1) / chunk));
-  if (outcome == Outcome::complete) return rounds_.staged(attempt);
-  if (outcome == Outcome::pending) {
+  const board::Reduction::Outcome outcome = running.help(
+      attempt, static_cast<int>(begun_ / chunk), static_cast<int>((end + chunk - 1) / chunk));
+  if (outcome == board::Reduction::Outcome::complete) return rounds_.staged(attempt);
+  if (outcome == board::Reduction::Outcome::pending) {
     stall_.overcome(attempt, now, rounds_.board().event(), [&] { running.retry(attempt); });
   }
   return nullptr;  // Of another attempt at the next look, if that has begun.

@@ -20,7 +20,7 @@ using round::Facts;
 constexpr std::size_t kLongestWithLine = 4 << 10;
 constexpr std::size_t kMostGathered = 64 << 10;
 /// Reports move only while the agent looks, and a turn of the agent looks at much else.
-constexpr int kLooks = 32;
+constexpr int kReportLooks = 32;
 
 std::size_t bytes_with_report(std::size_t bytes, std::size_t machines, fabric::Combine combine) {
   if (combine != fabric::Combine::sum) return 0;
@@ -141,7 +141,7 @@ void PartialTask::take_part() {
 
 bool PartialTask::gathered(Time now) {
   // Where others need the core this one has it for a moment only, and is called again.
-  const int looks = context_.platform.crowded(now) ? 1 : kLooks;
+  const int looks = context_.platform.crowded(now) ? 1 : kReportLooks;
   for (int look = 0; look < looks; ++look) {
     if (!gathering_->done()) continue;
     gathering_.reset();
