@@ -8,7 +8,8 @@
 // Invariants
 // 1. A round starts once, by a swap of the attempt word, when the one before it is published. After
 //    the last nothing starts. The word never goes back.
-//      check: start, retry, catch_up_to, MachineRounds::open test: TheAttemptWordNeverGoesBack
+//      check: start, catch_up_to (they compare before they swap), MachineRounds::open
+//      test: TheAttemptWordNeverGoesBack
 // 2. No round starts before every rank that follows has seen the round `window` before it.
 //      check: start (Results::in_window)                  test: NoRoundStartsBeyondTheWindow
 // 3. A further attempt at the same round gets another buffer. The buffer of the one given up is not
