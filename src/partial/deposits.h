@@ -81,8 +81,8 @@ class Deposits {
   DecideWord meaning(std::uint64_t value) const;
   bool taken_is_free(const DecideWord& word) const;
   int free_slot(const DecideWord& word, int avoid) const;
-  /// Puts `slot` on the board if our word is still `value`, which means `word`; else reads it anew.
-  bool show(int slot, DecideWord word, std::uint64_t& value);
+  /// Puts `slot` on the board if our word is still `value`, which means `now`; else reads it anew.
+  bool show(int slot, DecideWord now, std::uint64_t& value);
   /// Reads deposits of this rank while its word is `value`; false, and nothing read, if it is not.
   /// What `read` has made of them counts only if the word is still the same afterwards.
   template <typename Read>

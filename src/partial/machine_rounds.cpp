@@ -56,7 +56,7 @@ void MachineRounds::sum_up(RoundNumber round, double divisor, void* into) {
                       1 / divisor, into);
 }
 
-void MachineRounds::open(RoundNumber round, double divisor) {
+void MachineRounds::open(RoundNumber round, double divisor) const {
   step(Step::start);
   Control& control = *board_.memory.control;
   control.stage_divisor.store(divisor);

@@ -58,7 +58,7 @@ class MachineRounds {
   /// Sums up what was taken, divided by `divisor`, without the help of the ranks.
   void sum_up(RoundNumber round, double divisor, void* into);
   /// Lets the ranks sum up what was taken, divided by `divisor`, which is above 0.
-  void open(RoundNumber round, double divisor);
+  void open(RoundNumber round, double divisor) const;
   void* staged(AttemptWord attempt) const {
     return board_.results.buffers().values(attempt.buffer);
   }
