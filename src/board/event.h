@@ -1,13 +1,22 @@
-// Something that ranks wait for: a word that changes when there is news. It holds a number that
-// the news is about (the last published round), a counter for other news, and a bit that says
-// that somebody sleeps, so that nobody is woken who did not ask and nothing is paid when all are
-// awake. A rank that dies while it sleeps leaves no trace: the bit goes with the next news.
+// Something that ranks wait for: a word that changes when there is news. It holds a number that the
+// news is about (the last published round), a counter for other news, and a bit that says that a
+// rank sleeps. So no rank is woken that did not ask, and nothing is paid when all are awake.
+//
+// Invariants (tests: tests/board/event_test.cpp)
+// 1. The number never goes back. It has 52 bits.
+//      check: announce, begin_with                        test: ANumberThatIsThereIsNoNews
+// 2. A rank that sleeps has set the bit while the word was what it had read. Any change of the word
+//    clears the bit and wakes those who sleep, or keeps the bit for those who are not woken.
+//      check: sleep (what was read)                       test: the suite
+// 3. A rank that dies while it sleeps leaves no trace: the bit goes with the next news.
+//      test: tests/fault/strike_test.cpp
 #pragma once
 
 #include <bit>
 #include <climits>
 #include <cstdint>
 
+#include "base/check.h"
 #include "board/platform.h"
 #include "board/shared.h"
 
@@ -33,6 +42,7 @@ class Event {
 
   /// Raises the number to `number`, unless it is there already, and wakes everybody.
   void announce(Platform& platform, std::uint64_t number) {
+    SYNCOPATE_CHECK(number_in(number << kNumberShift) == number, "event.h 1: 52 bits hold it");
     std::uint64_t word = word_.load();
     while (number_in(word) < number) {
       if (!word_.replace(word, number << kNumberShift)) continue;
@@ -74,6 +84,7 @@ class Event {
 
   /// Sleeps until there is news after `seen`, or until `until`. May return early.
   void sleep(Platform& platform, std::uint64_t seen, Time until, const Watched& watched = {}) {
+    SYNCOPATE_CHECK((seen & kAsleep) == 0, "event.h 2: what was read has no bit of sleepers");
     std::uint64_t word = word_.load();
     while ((word & ~kAsleep) == seen) {
       if ((word & kAsleep) != 0 || word_.replace(word, word | kAsleep)) {

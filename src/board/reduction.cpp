@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/bits.h"
+#include "base/check.h"
 #include "board/prefetch.h"
 
 namespace syncopate::board {
@@ -28,7 +30,7 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 /// The word of the first chunk, the header and two sets of ranks: one cache line for up to 64.
 std::size_t head_size(int ranks) {
   return sizeof(std::uint64_t) + sizeof(ResultHeader) +
-         2 * sizeof(std::uint64_t) * ((ranks + 63) / 64);
+         2 * sizeof(std::uint64_t) * bits::words_for(ranks);
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ const ResultHeader& Reduction::header(int buffer) const {
 }
 
 std::span<std::uint64_t> Reduction::bits(int buffer, int set) const {
-  const std::size_t words = (roster_.world_size() + 63) / 64;
+  const std::size_t words = bits::words_for(roster_.world_size());
   return {reinterpret_cast<std::uint64_t*>(head(buffer) + sizeof(std::uint64_t) +
                                            sizeof(ResultHeader)) +
               set * words,
@@ -168,6 +170,9 @@ Reduction::Outcome Reduction::help_with(const ReductionInput& job, int chunk) co
     }
     write(job, chunk);
     step(Step::done);
+    // (Others may take this rank for dead although it lives, and take over.)
+    SYNCOPATE_CHECK(shared.load_relaxed() == mine.pack() || !roster_.counted_on(),
+                    "reduction.h 1: a chunk is claimed by one");
     const std::uint64_t done =
         ChunkWord{.tag = job.tag, .phase = ChunkPhase::done, .rank = 0}.pack();
     // Sequentially consistent: of two helpers that finish at once, one must see both done.
@@ -185,6 +190,7 @@ void Reduction::describe(int buffer, const ResultHeader& result,
 }
 
 void Reduction::write(const ReductionInput& job, int chunk) const {
+  SYNCOPATE_CHECK(job.terms.size() <= kMaxRanks, "reduction.h 4: a term for each rank at most");
   if (chunk == 0) describe(job.buffer, *job.header, job.contributors, job.reporters);
   const std::size_t begin = chunk * chunking_.chunk;
   const std::size_t end = std::min(begin + chunking_.chunk, chunking_.elements);

@@ -1,12 +1,19 @@
 // Turns taken deposits into one result, by as many helpers as there are, any of which may be
-// stopped or die at any instruction.
+// stopped or die at any instruction. A result is computed chunk by chunk: a helper claims a chunk,
+// makes sure that the attempt is still the current one, writes the chunk and marks it done.
 //
-// A result is computed chunk by chunk. A helper claims a chunk, makes sure that the attempt is
-// still the current one, writes the chunk and marks it done. While a chunk is claimed nobody
-// else writes to it, in this round or a later one; only a dead helper's chunk is taken over.
-// So a helper that slept through everything can wake and write without harm: either its round
-// is still running, or it writes into a buffer that was abandoned and is not in use until the
-// helper has let go.
+// Invariants
+// 1. A chunk is claimed by one helper. While it is claimed no other writes to it, in this round or
+//    a later one; only a dead helper's chunk is taken over.
+//      check: help_with (the claim still stands)          test: tests/explorer
+// 2. A chunk's tag never goes back: a buffer is used for rounds that grow.
+//      check: help_with                                   test: tests/explorer
+// 3. A helper writes only after it has claimed the chunk and seen that the attempt is the current
+//    one. So a helper that slept through everything can wake and write without harm: its round is
+//    still running, or the buffer was given up and is not used until the helper lets go (in_use).
+//      test: stopped-helper-second-attempt.scenario
+// 4. A chunk is a pure function of frozen inputs: two helpers that write it write the same bits.
+//      check: write (no more terms than ranks)            test: tests/kernel/kernel_test.cpp
 #pragma once
 
 #include <cstddef>

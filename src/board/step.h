@@ -31,12 +31,25 @@ enum class Step : std::uint8_t {
 /// Called on the stepping rank's own thread. Tests set it; null means no hook.
 using StepHook = void (*)(Step);
 extern StepHook step_hook;
+inline thread_local bool takes_no_steps = false;
 inline void step(Step at) {
-  if (step_hook != nullptr) step_hook(at);
+  if (step_hook != nullptr && !takes_no_steps) step_hook(at);
+}
+/// What `look` returns, found out without a step: a check must not change what it looks at.
+template <typename Look>
+bool unstepped(const Look& look) {
+  takes_no_steps = true;
+  const bool result = look();
+  takes_no_steps = false;
+  return result;
 }
 inline constexpr bool kStepped = true;
 #else
 inline void step(Step) {}
+template <typename Look>
+bool unstepped(const Look& look) {
+  return look();
+}
 inline constexpr bool kStepped = false;
 #endif
 

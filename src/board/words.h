@@ -5,12 +5,17 @@
 
 #include <cstdint>
 
+#include "base/check.h"
+
 namespace syncopate::board {
 
 using RoundNumber = std::uint64_t;
 
 /// Result buffers of one collective at most: their number has eleven bits.
 inline constexpr int kMostBuffers = 2048;
+
+/// Whether a field holds the value: what does not fit would spill over into the next field.
+constexpr bool fits(int value, int most) { return value >= 0 && value <= most; }
 
 /// One per rank. What the rank has on the board, and what the rounds have decided about it.
 /// A round decides about a rank by changing `decided` from its predecessor to itself, and takes
@@ -24,6 +29,7 @@ struct DecideWord {
     return {.decided = word >> 8, .taken = int(word >> 4 & 15), .deposit = int(word & 15)};
   }
   std::uint64_t pack() const {
+    SYNCOPATE_CHECK(decided >> 56 == 0 && fits(taken, 15) && fits(deposit, 15), "words.h");
     return decided << 8 | std::uint64_t(taken) << 4 | std::uint64_t(deposit);
   }
 };
@@ -38,6 +44,7 @@ struct AttemptWord {
     return {.round = word >> 12, .last = (word >> 11 & 1) != 0, .buffer = int(word & 2047)};
   }
   std::uint64_t pack() const {
+    SYNCOPATE_CHECK(round >> 52 == 0 && fits(buffer, kMostBuffers - 1), "words.h");
     return round << 12 | std::uint64_t(last) << 11 | std::uint64_t(buffer);
   }
 };
@@ -57,6 +64,7 @@ struct ChunkWord {
     return {.tag = word >> 12, .phase = Phase(word >> 10 & 3), .rank = int(word & 1023)};
   }
   std::uint64_t pack() const {
+    SYNCOPATE_CHECK(tag >> 52 == 0 && fits(rank, 1023), "words.h");
     return tag << 12 | std::uint64_t(phase) << 10 | std::uint64_t(rank);
   }
 };
@@ -81,6 +89,7 @@ struct MemberWord {
             .slot = int(word & 3)};
   }
   std::uint64_t pack() const {
+    SYNCOPATE_CHECK(round >> 52 == 0 && fits(lag, 255) && fits(slot, 3), "words.h");
     return round << 12 | std::uint64_t(phase) << 10 | std::uint64_t(lag) << 2 | std::uint64_t(slot);
   }
 };

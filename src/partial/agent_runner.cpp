@@ -12,14 +12,15 @@ Time AgentRunner::advance(RoundNumber next, Time now) {
   if (board_.running.help() == RunningRound::Outcome::pending) {
     return stall_.overcome(attempt, now, board_.event(), [&] { board_.running.retry(attempt); });
   }
-  notify();  // The rest is the agent's business.
+  notify(Then::go_on);  // The rest is the agent's business.
   return board::kNever;
 }
 
-void AgentRunner::notify_polling(RoundNumber next) {
+void AgentRunner::poll(RoundNumber next, Time now) {
   agent_.check();
   board_.participants.set_waiting(next);  // The agent starts rounds only for ranks that wait.
-  notify();
+  notify(Then::go_on);
+  advance(next, now);
 }
 
 std::string AgentRunner::blame(RoundNumber round) const {

@@ -8,6 +8,7 @@
 #include "agent/handle.h"
 #include "agent/wait.h"
 #include "partial/board.h"
+#include "partial/runner.h"
 #include "partial/then.h"
 #include "syncopate/partial_allreduce.h"
 
@@ -15,29 +16,26 @@ namespace syncopate::partial {
 
 class AgentRunner {
  public:
-  using Then = detail::Then;
-
   AgentRunner(Board& board, board::Roster& roster, board::Platform& platform,
               detail::AgentHandle agent)
       : board_(board), roster_(roster), agent_(agent), stall_(roster, platform) {}
 
-  bool before_deposit(int /*slot*/, RoundNumber /*next*/, Then /*then*/) { return false; }
-  void before_put(int /*slot*/, RoundNumber /*next*/) {}
-  void after_deposit(Deposits::Put /*put*/, RoundNumber /*next*/, Then then, Time& /*arrived_at*/) {
-    then == Then::wait ? notify_waiting() : notify();
+  bool expect(const Arrival& /*arrival*/) { return false; }
+  void deposit(const Arrival& arrival, Time& arrived_at) {
+    board_.deposits.put(arrival.slot, arrival.next - 1, arrived_at);
+    notify(arrival.then);
   }
   bool has_result(RoundNumber next) const { return board_.results.published() >= next; }
   bool settle(RoundNumber /*next*/) { return false; }
   bool looks_at_once() const { return true; }
   Time advance(RoundNumber next, Time now);
+  void poll(RoundNumber next, Time now);
   board::Watched watched(RoundNumber /*next*/) const { return {}; }
   bool give_up(RoundNumber /*next*/) { return false; }
   void delivered() {}
   bool releases(RoundNumber /*round*/) const { return true; }
-  void offer(RoundNumber /*next*/) { notify(); }
-  void notify() { agent_.call(); }
-  void notify_waiting() { agent_.notify_unless_driving(); }
-  void notify_polling(RoundNumber next);
+  void offer(RoundNumber /*next*/) { notify(Then::go_on); }
+  void notify(Then then) { then == Then::wait ? agent_.notify_unless_driving() : agent_.call(); }
   void check() const { agent_.check(); }
   RankSet dead() const { return agent_.dead(roster_); }
   std::string blame(RoundNumber round) const;
@@ -48,5 +46,7 @@ class AgentRunner {
   detail::AgentHandle agent_;
   world::Stall stall_;
 };
+
+static_assert(Runner<AgentRunner>);
 
 }  // namespace syncopate::partial

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/bits.h"
+#include "base/check.h"
 #include "board/prefetch.h"
 
 namespace syncopate::partial {
@@ -16,8 +18,8 @@ Contributions::Contributions(const Memory& memory, const Shape& shape)
     : memory_(memory),
       shape_(shape),
       taken_(shape.ranks, kNoSlot),
-      contributors_((shape.ranks + 63) / 64),
-      reporters_((shape.ranks + 63) / 64) {
+      contributors_(bits::words_for(shape.ranks)),
+      reporters_(bits::words_for(shape.ranks)) {
   terms_.reserve(shape.ranks);
 }
 
@@ -29,6 +31,8 @@ bool Contributions::decide(RoundNumber round) {
       const auto word = DecideWord::unpack(value);
       if (word.decided > round) return false;
       if (word.decided == round) break;
+      SYNCOPATE_CHECK(word.decided + 1 == round || shape_.pairs(),
+                      "contributions.h 1: a round decides after the one before");
       step(Step::decide);
       const DecideWord decided{.decided = round, .taken = word.deposit, .deposit = 0};
       if (shared.replace(value, decided.pack())) break;
@@ -40,6 +44,8 @@ bool Contributions::decide(RoundNumber round) {
 bool Contributions::collect(RoundNumber round, bool last) {
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     const auto word = DecideWord::unpack(memory_.words[rank].load());
+    SYNCOPATE_CHECK(word.decided >= round,
+                    "contributions.h 2: every word says this round or later");
     if (word.decided != round) return false;
     taken_[rank] = word.taken - 1;
   }
@@ -60,10 +66,9 @@ void Contributions::list(RoundNumber round, bool last) {
   Time newest = 0;
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     const int slot = taken_[rank];
-    const std::uint64_t bit = std::uint64_t{1} << (rank % 64);
     const auto report = [&](std::uint64_t dropped) {
       header_.dropped += dropped;
-      if (dropped > 0) reporters_[rank / 64] |= bit;
+      if (dropped > 0) bits::insert(reporters_, rank);
     };
     // When the last round runs every rank has said its last word.
     if (last) report(memory_.ranks[rank].dropped.load_relaxed());
@@ -75,7 +80,7 @@ void Contributions::list(RoundNumber round, bool last) {
       header_.newest = static_cast<std::int16_t>(rank);
     }
     if (!deposit.has_values()) continue;
-    contributors_[rank / 64] |= bit;
+    bits::insert(contributors_, rank);
     header_.weight += deposit.weight.load_relaxed();
     header_.staleness = std::max(header_.staleness, round - 1 - deposit.base.load_relaxed());
     // What counts no times adds nothing, be it infinite or no number at all.

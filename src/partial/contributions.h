@@ -1,11 +1,15 @@
 // What a round takes: it decides about every rank, exactly once, and lists what it took.
 //
+// Invariants
 // 1. A round decides about a rank by a swap that changes `decided` of the rank's word from the
-// round before to itself, and
-//    takes the deposit in the same step. Any rank may do it; each swap succeeds once.
-// 2. Once every word says this round or a later one, the set of contributors is fixed: all ranks
-// list the same.
+//    round before to itself, and takes the deposit in the same step. Any rank may do it; each swap
+//    succeeds once. (Rounds that a pair has settled are decided about together: pair_runner.h.)
+//      check: decide                                      test: NoDecisionIsSkipped
+// 2. Once every word says this round or a later one, the contributors are fixed: all ranks list the
+//    same. A word that says a later round ends the attempt to list (collect returns false).
+//      check: collect (no word is behind)                 test: tests/explorer
 // 3. What was taken does not change until the round is published.
+//      check: Deposits::show                              test: ATakenSlotIsNotWritten
 #pragma once
 
 #include <span>
@@ -35,6 +39,8 @@ class Contributions {
   std::span<const std::uint64_t> reporters() const { return reporters_; }
   /// How many ranks contribute; some may have given weight to nothing.
   int count() const;
+  /// What their sum is multiplied by, in a world of this machine alone.
+  double scale() const { return 1 / shape_.scaling().divisor(count(), header_.weight); }
   /// The slot of `rank` that was taken; kNoSlot: none.
   int slot_of(int rank) const { return taken_[rank]; }
 

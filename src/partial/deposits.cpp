@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "kernel/kernel.h"
 #include "partial/pair.h"
 
@@ -50,7 +51,11 @@ int Deposits::free_slot(const DecideWord& word, int avoid) const {
   return kNoSlot;
 }
 
-int Deposits::writable_slot() const { return free_slot(meaning(word().load()), kNoSlot); }
+int Deposits::writable_slot() const {
+  const int slot = free_slot(meaning(word().load()), kNoSlot);
+  SYNCOPATE_CHECK(slot != kNoSlot, "deposits.h 1: a slot is free");
+  return slot;
+}
 
 bool Deposits::first_for(RoundNumber round) const {
   const DecideWord now = meaning(word().load());
@@ -75,6 +80,8 @@ void Deposits::keep() {
 }
 
 void Deposits::merge(int older, int fresh, int into) {
+  SYNCOPATE_CHECK(into != kNoSlot && into != older && into != fresh,
+                  "deposits.h 3: what is deposited does not change");
   step(Step::merge);
   const Note& old_note = note(older);
   const Note& new_note = note(fresh);
@@ -96,8 +103,14 @@ void Deposits::merge(int older, int fresh, int into) {
 
 bool Deposits::show(int slot, DecideWord now, std::uint64_t& value) {
   step(Step::deposit);
+  const DecideWord before = now;
   now.deposit = slot + 1;
   if (!word().replace(value, now.pack())) return false;
+  // What is said of the word before is true only now that the swap has found it so.
+  SYNCOPATE_CHECK(slot + 1 != before.deposit, "deposits.h 3: what is deposited does not change");
+  SYNCOPATE_CHECK(
+      slot + 1 != before.taken || board::unstepped([&] { return taken_is_free(before); }),
+      "deposits.h 4: a slot that a round reads is not written");
   unreported_ = 0;
   expected_word_ = DecideWord{.decided = now.decided + 1, .taken = now.deposit}.pack();
   return true;
@@ -149,6 +162,7 @@ Deposits::Put Deposits::arrive(RoundNumber base, Time now) {
     const DecideWord there = meaning(value);
     if (there.deposit != 0) return Put::added;
     const int slot = free_slot(there, kNoSlot);
+    SYNCOPATE_CHECK(slot != kNoSlot, "deposits.h 1: a slot is free");
     Note& empty = note(slot);
     empty.base.store_relaxed(base);
     empty.arrived.store_relaxed(now);

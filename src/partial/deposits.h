@@ -1,16 +1,19 @@
 // A rank's own side of the board: where it writes, and how what it wrote gets onto the board, alone
 // or added to what is still there.
 //
-// 1. A slot is in one of four states: free, written by its owner, deposited, or taken by a round
-// that still reads it. The
-//    decide word says which slot is deposited and which was taken; the owner knows which it writes.
-// 2. Only the owner puts a deposit, by a swap of its word; only a round takes it, by a swap of the
-// same word
-//    (contributions.h). Each deposit is therefore in exactly one round.
-// 3. What is deposited does not change. To add to it, the owner writes the sum into another slot
-// and swaps that in: a rank
-//    that dies in between takes nothing with it.
-// 4. A taken slot is written again only when its round is published.
+// Invariants (checks: src/base/check.h; tests without a folder: tests/partial/invariants_test.cpp)
+// 1. A slot is free, written by its owner, deposited, or taken by a round that still reads it. The
+//    decide word says which is deposited and which was taken; the owner knows which it writes.
+//      check: writable_slot, put, arrive (one is always free) test: ARankAlwaysFindsASlot
+// 2. Only the owner puts a deposit, by a swap of its word. Only a round takes it, by a swap of the
+//    same word (contributions.h). So each deposit is in exactly one round.
+//      check: Contributions::decide                       test: tests/explorer
+// 3. What is deposited does not change. To add to it the owner writes the sum into another slot and
+//    swaps that in: a rank that dies in between takes nothing with it.
+//      check: merge (into neither of the two)             test: dead-in-the-middle-of-a-merge
+// 4. A taken slot is written again only when its round is published, and by a rank of a pair only
+//    when the other has seen it.
+//      check: show                                        test: ATakenSlotIsNotWritten
 #pragma once
 
 #include <optional>
@@ -46,6 +49,10 @@ class Deposits {
   Put put(int slot);
   /// Arrives without values.
   Put arrive(RoundNumber base, Time now);
+  /// The one or the other: kNoSlot stands for no values.
+  Put put(int slot, RoundNumber base, Time now) {
+    return slot == kNoSlot ? arrive(base, now) : put(slot);
+  }
 
   /// Whether a deposit for `round` would be alone, and the first that the round can take.
   bool first_for(RoundNumber round) const;
@@ -74,8 +81,8 @@ class Deposits {
   DecideWord meaning(std::uint64_t value) const;
   bool taken_is_free(const DecideWord& word) const;
   int free_slot(const DecideWord& word, int avoid) const;
-  /// Puts `slot` on the board if our word is still `value`, which means `word`; else reads it anew.
-  bool show(int slot, DecideWord word, std::uint64_t& value);
+  /// Puts `slot` on the board if our word is still `value`, which means `now`; else reads it anew.
+  bool show(int slot, DecideWord now, std::uint64_t& value);
   /// Reads deposits of this rank while its word is `value`; false, and nothing read, if it is not.
   /// What `read` has made of them counts only if the word is still the same afterwards.
   template <typename Read>

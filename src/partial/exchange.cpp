@@ -1,6 +1,5 @@
 #include "partial/exchange.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -9,7 +8,7 @@
 
 namespace syncopate::detail {
 
-using namespace std::chrono_literals;
+using partial::Arrival;
 using partial::Deposits;
 using partial::Participation;
 
@@ -25,9 +24,9 @@ PartialExchange::PartialExchange(board::Roster& roster, board::Platform& platfor
       starter_(board_, options.trigger, options.grace),
       runner_(choose_runner(roster, platform, agent)),
       wait_(roster, platform, timeout, agent),
-      delivered_(board_.results.seen()),
-      passed_(delivered_),
-      computing_since_(platform.now()) {}
+      reading_(board_.results.seen()),
+      receipts_(roster, board_.results, starter_),
+      steps_(options.grace, board_.participants, platform.now()) {}
 
 PartialExchange::AnyRunner PartialExchange::choose_runner(board::Roster& roster,
                                                           board::Platform& platform,
@@ -38,14 +37,19 @@ PartialExchange::AnyRunner PartialExchange::choose_runner(board::Roster& roster,
 }
 
 PartialExchange::~PartialExchange() {
-  if (closed_ || finished() || !roster_.may_speak()) return;
-  board_.participants.set_participation(Participation::left, board_.deposits.untold());
-  with_runner([](auto& runner) { runner.notify(); });
+  if (participation_ == Participation::left || finished() || !roster_.may_speak()) return;
+  take_part_as(Participation::left);
+}
+
+void PartialExchange::take_part_as(Participation participation) {
+  participation_ = participation;
+  board_.participants.set_participation(participation, board_.deposits.untold());
+  with_runner([](auto& runner) { runner.notify(Then::go_on); });
 }
 
 void PartialExchange::check_open() const {
   roster_.check_seat();
-  if (!closed_ && !finished()) return;
+  if (participation_ != Participation::left && !finished()) return;
   throw Error(ErrorCode::closed, "this collective was used after finish() or leave()",
               "Make a new one to go on");
 }
@@ -62,14 +66,14 @@ void* PartialExchange::own_slot() {
 
 void PartialExchange::begin_call() {
   check_open();
-  if (read_ > passed_) note_passed(read_);
-  delivered_ = passed_;
+  if (const RoundNumber read = reading_.to_pass(); read > 0) note_passed(read);
+  reading_.begin();
 }
 
 void PartialExchange::check_deposit(double weight, double largest) {
   begin_call();
   with_runner([](auto& runner) { runner.check(); });
-  if (stopped_) {
+  if (participation_ != Participation::active) {
     throw Error(ErrorCode::closed, "a deposit after stop()", "Deposit everything before stop()");
   }
   if (weight != 1) check_weight(weight, largest);
@@ -77,37 +81,33 @@ void PartialExchange::check_deposit(double weight, double largest) {
 
 void PartialExchange::set_waiting(bool waiting) {
   waiting_ = waiting;
-  board_.participants.set_waiting(waiting ? delivered_ + 1 : 0);
+  board_.participants.set_waiting(waiting ? reading_.next() : 0);
 }
 
-template <typename Runner>
-void PartialExchange::arrive(Runner& runner, Then then, bool clock_later) {
-  if (!clock_later || measures_steps()) arrived_at_ = platform_.now();
-  if (measures_steps()) {
-    step_times_.add(Duration(arrived_at_ - computing_since_));
-    board_.participants.note_step_time(step_times_.typical());
-  }
+template <partial::Runner Runner>
+void PartialExchange::arrive(Runner& runner, const Arrival& arrival) {
+  const bool clock_later = runner.expect(arrival);
+  if (!clock_later || steps_.measures()) arrived_at_ = platform_.now();
+  if (steps_.measures()) steps_.end(arrived_at_);
   // The rounds handed out before are no longer read. That this rank waits is said before the
   // deposit, so that one look at the others after it is enough: a rank that comes later sees that
   // this one waits. A rank that is late will not wait.
-  const bool waits = then == Then::wait && !runner.has_result(delivered_ + 1);
-  const bool unblocked = waits ? board_.results.release_through_and_wait(delivered_, delivered_ + 1)
-                               : board_.results.release_through(delivered_);
+  const RoundNumber done = reading_.delivered();
+  const bool waits = arrival.then == Then::wait && !runner.has_result(arrival.next);
+  const bool unblocked = waits ? board_.results.release_through_and_wait(done, arrival.next)
+                               : board_.results.release_through(done);
   waiting_ = waiting_ || waits;
-  if (unblocked) runner.notify();
+  if (unblocked) runner.notify(Then::go_on);
   news_before_deposit_ = board_.event().read();
 }
 
-template <typename Runner>
+template <partial::Runner Runner>
 void PartialExchange::put(Runner& runner, double weight, Then then, Deposits::Form form) {
-  const RoundNumber next = delivered_ + 1;
-  const int slot = writing_;
-  arrive(runner, then, runner.before_deposit(slot, next, then));
-  board_.deposits.describe(slot, weight, delivered_, arrived_at_, form);
-  runner.before_put(slot, next);
-  const Deposits::Put put = board_.deposits.put(slot);
+  const Arrival arrival{.slot = writing_, .next = reading_.next(), .then = then};
+  arrive(runner, arrival);
+  board_.deposits.describe(arrival.slot, weight, reading_.delivered(), arrived_at_, form);
   writing_ = partial::kNoSlot;
-  runner.after_deposit(put, next, then, arrived_at_);
+  runner.deposit(arrival, arrived_at_);
 }
 
 void PartialExchange::deposit_slot(double weight, Then then) {
@@ -134,11 +134,10 @@ void PartialExchange::restore(const void* sum, std::size_t elements, double weig
 void PartialExchange::deposit_nothing(Then then) {
   check_deposit(0, kLargestWeight);
   with_runner([&](auto& runner) {
-    const RoundNumber next = delivered_ + 1;
-    arrive(runner, then, runner.before_deposit(partial::kNoSlot, next, then));
-    const Deposits::Put put = board_.deposits.arrive(delivered_, arrived_at_);
+    const Arrival arrival{.slot = partial::kNoSlot, .next = reading_.next(), .then = then};
+    arrive(runner, arrival);
     writing_ = partial::kNoSlot;  // Arriving may use the slot that was handed out for writing.
-    runner.after_deposit(put, next, then, arrived_at_);
+    runner.deposit(arrival, arrived_at_);
   });
 }
 
@@ -154,28 +153,27 @@ void PartialExchange::keep_deposits() {
 
 bool PartialExchange::ready() {
   begin_call();
-  const RoundNumber next = delivered_ + 1;
+  const RoundNumber next = reading_.next();
   return with_runner([&](auto& runner) {
     if (runner.has_result(next)) return true;
-    runner.notify_polling(next);
-    runner.advance(next, platform_.now());
+    runner.poll(next, platform_.now());
     return board_.results.published() >= next;
   });
 }
 
 std::uint64_t PartialExchange::await() {
   begin_call();
-  let_go(delivered_);
+  let_go(reading_.delivered());
   return with_runner([&](auto& runner) { return await(runner); });
 }
 
-template <typename Runner>
+template <partial::Runner Runner>
 std::uint64_t PartialExchange::await(Runner& runner) {
-  const RoundNumber next = delivered_ + 1;
+  const RoundNumber next = reading_.next();
   if (runner.has_result(next)) {
     if (waiting_) set_waiting(false);
     runner.offer(next);
-    awaited_round_ = 0;
+    receipts_.note_wait(0, Duration(0));
     return deliver(runner);
   }
   starter_.forget_who_blocked();
@@ -207,7 +205,7 @@ std::uint64_t PartialExchange::await(Runner& runner) {
       // did.
       if (!waiting_) {
         set_waiting(true);
-        runner.notify_waiting();
+        runner.notify(Then::wait);
       }
       now = platform_.now();
       continue;
@@ -216,42 +214,39 @@ std::uint64_t PartialExchange::await(Runner& runner) {
   }
   set_waiting(false);
   wait_.succeed();
-  awaited_round_ = next;
-  waited_ = wait_.lasted(now);
+  receipts_.note_wait(next, wait_.lasted(now));
   return deliver(runner);
 }
 
-template <typename Runner>
+template <partial::Runner Runner>
 std::uint64_t PartialExchange::deliver(Runner& runner) {
-  const RoundNumber first = delivered_ + 1;
-  delivered_ = std::max(board_.results.published(), first);
+  const std::uint64_t count = reading_.deliver(board_.results.published());
   runner.delivered();
-  if (measures_steps()) computing_since_ = platform_.now();
-  if (board_.results.is_last(delivered_)) last_ = delivered_;
+  if (steps_.measures()) steps_.begin(platform_.now());
+  if (board_.results.is_last(reading_.delivered())) reading_.deliver_last();
   roster_.check_seat();  // Or what was summed up may have changed meanwhile.
-  return delivered_ + 1 - first;
+  return count;
 }
 
 void PartialExchange::pass(RoundNumber round) {
   roster_.check_seat();  // Or others may have written over what the caller has just used.
-  if (round > passed_) note_passed(round);
+  if (round > passed()) note_passed(round);
 }
 
 void PartialExchange::note_passed(RoundNumber round) {
-  passed_ = round;
+  reading_.pass(round);
   const bool releases = with_runner([&](auto& runner) { return runner.releases(round); });
   if (releases && roster_.may_speak()) let_go(round);  // A fork lets go of nothing.
 }
 
 void PartialExchange::stop_reading(RoundNumber round, bool used) noexcept {
-  if (read_ != round || round <= passed_) return;
-  if (used) note_passed(round);
-  if (!used) read_ = 0;
+  if (!reading_.reads(round)) return;
+  used ? note_passed(round) : reading_.stop_reading();
 }
 
 void PartialExchange::let_go(RoundNumber round) {
   if (!board_.results.release_through(round)) return;
-  with_runner([](auto& runner) { runner.notify(); });
+  with_runner([](auto& runner) { runner.notify(Then::go_on); });
 }
 
 const void* PartialExchange::values(RoundNumber round) const {
@@ -259,50 +254,20 @@ const void* PartialExchange::values(RoundNumber round) const {
 }
 
 Receipt PartialExchange::receipt(RoundNumber round) const {
-  const board::Reduction& buffers = board_.results.buffers();
-  const int buffer = board_.results.buffer_of(round);
-  const board::ResultHeader& header = buffers.header(buffer);
-  const int ranks = roster_.world_size();
-  const int me = roster_.rank();
-  const auto to_set = [&](std::span<const std::uint64_t> bits) {
-    RankSet set(ranks);
-    for (int rank = 0; rank < ranks; ++rank) {
-      if ((bits[rank / 64] >> (rank % 64) & 1) != 0) set.insert(rank);
-    }
-    return set;
-  };
-  Receipt receipt{.round = round,
-                  .contributors = to_set(buffers.contributors(buffer)),
-                  .dropped = to_set(buffers.reporters(buffer)),
-                  .drops = header.dropped,
-                  .staleness = header.staleness,
-                  .weight = header.weight,
-                  .last = header.last};
-  receipt.dead = std::visit([](const auto& runner) { return runner.dead(); }, runner_);
-  receipt.included = receipt.contributors.contains(me);
-  if (round == awaited_round_ && waited_ > 0ns) {
-    receipt.waited = waited_;
-    const int blocked_by = starter_.blocked_by();
-    receipt.waited_for = blocked_by >= 0 ? blocked_by : header.newest == me ? -1 : header.newest;
-  }
-  return receipt;
+  return receipts_.make(round,
+                        std::visit([](const auto& runner) { return runner.dead(); }, runner_));
 }
 
 void PartialExchange::stop() {
   begin_call();
-  let_go(delivered_);
-  if (stopped_) return;
-  stopped_ = true;
-  board_.participants.set_participation(Participation::finishing, board_.deposits.untold());
-  with_runner([](auto& runner) { runner.notify(); });
+  let_go(reading_.delivered());
+  if (participation_ == Participation::active) take_part_as(Participation::finishing);
 }
 
 void PartialExchange::leave() {
   begin_call();
-  let_go(delivered_);
-  closed_ = true;
-  board_.participants.set_participation(Participation::left, board_.deposits.untold());
-  with_runner([](auto& runner) { runner.notify(); });
+  let_go(reading_.delivered());
+  take_part_as(Participation::left);
 }
 
 }  // namespace syncopate::detail

@@ -1,9 +1,10 @@
 // One rank's side of a partial allreduce: deposits, waits for rounds, hands them out and lets go of
-// them. What a round is, and when it starts, is the board's business (board.h, starter.h); how it
-// is run, that of one of three runners, chosen when the collective is made.
+// them. The functions behind the public header come straight here
+// (src/world/partial_allreduce.cpp). What a round is, and when it starts, is the board's business
+// (board.h, starter.h); how it is run, that of one of three runners, chosen when the collective is
+// made.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,8 +16,10 @@
 #include "partial/board.h"
 #include "partial/local_runner.h"
 #include "partial/pair_runner.h"
+#include "partial/reading.h"
+#include "partial/receipts.h"
 #include "partial/starter.h"
-#include "round/step_times.h"
+#include "partial/step_timer.h"
 #include "syncopate/partial_allreduce.h"
 
 namespace syncopate::detail {
@@ -54,16 +57,16 @@ class PartialExchange {
   /// The rank is done with the rounds up to this one, which await() has handed out. What it has not
   /// passed when it calls again is handed out again.
   void pass(RoundNumber round);
-  RoundNumber passed() const { return passed_; }
+  RoundNumber passed() const { return reading_.passed(); }
   /// Passes the round with the next call, or when stop_reading() says so.
-  void read(RoundNumber round) { read_ = std::max(read_, round); }
+  void read(RoundNumber round) { reading_.read(round); }
   /// If that is the round read last: passes it now, or not at all unless the rank has `used` it.
   void stop_reading(RoundNumber round, bool used) noexcept;
 
   /// No more deposits from this rank.
   void stop();
   /// Whether the rank has passed the last round of all.
-  bool finished() const { return last_ != 0 && std::max(passed_, read_) >= last_; }
+  bool finished() const { return reading_.finished(); }
   void leave();
 
   const PartialOptions& options() const { return options_; }
@@ -85,20 +88,19 @@ class PartialExchange {
   /// What every call begins with that may hand out rounds, or lets go of those handed out.
   void begin_call();
   void check_deposit(double weight, double largest);
-  template <typename Runner>
+  template <partial::Runner Runner>
   void put(Runner& runner, double weight, Then then, partial::Deposits::Form form);
-  /// Says that this rank is here, and, if it will wait, that it waits. `clock_later`: the time of
-  /// arrival is found out after the deposit.
-  template <typename Runner>
-  void arrive(Runner& runner, Then then, bool clock_later);
-  template <typename Runner>
+  /// Says that this rank is here, and, if it will wait, that it waits.
+  template <partial::Runner Runner>
+  void arrive(Runner& runner, const partial::Arrival& arrival);
+  template <partial::Runner Runner>
   std::uint64_t await(Runner& runner);
-  template <typename Runner>
+  template <partial::Runner Runner>
   std::uint64_t deliver(Runner& runner);
   void note_passed(RoundNumber round);
   void let_go(RoundNumber round);
   void set_waiting(bool waiting);
-  bool measures_steps() const { return options_.grace.share > 0; }
+  void take_part_as(partial::Participation participation);
 
   std::shared_ptr<void> kept_;  ///< First, to go last: the memory and the world.
   board::Roster& roster_;
@@ -108,21 +110,15 @@ class PartialExchange {
   partial::Starter starter_;
   AnyRunner runner_;
   world::Wait wait_;
+  partial::Reading reading_;
+  partial::Receipts receipts_;
+  partial::StepTimer steps_;
 
+  partial::Participation participation_ = partial::Participation::active;
   int writing_ = partial::kNoSlot;  ///< The slot that the caller writes to.
-  RoundNumber delivered_ = 0;  ///< The last round handed out; during a call, the last one passed.
-  RoundNumber passed_ = 0;     ///< The last one that the caller is done with.
-  RoundNumber read_ = 0;       ///< One that it has read, and passes with its next call.
-  RoundNumber last_ = 0;       ///< The last round of all, once it is handed out.
-  bool stopped_ = false;
-  bool closed_ = false;
-  bool waiting_ = false;  ///< Whether the others know that this rank waits.
-  round::StepTimes step_times_;
-  Time computing_since_ = 0;
-  Time arrived_at_ = 0;  ///< Of the last deposit.
+  bool waiting_ = false;            ///< Whether the others know that this rank waits.
+  Time arrived_at_ = 0;             ///< Of the last deposit.
   std::uint64_t news_before_deposit_ = 0;
-  RoundNumber awaited_round_ = 0;  ///< The round that `waited_` is about.
-  Duration waited_{0};
 };
 
 }  // namespace syncopate::detail

@@ -13,14 +13,14 @@ LocalRunner::LocalRunner(Board& board, Starter& starter, board::Roster& roster,
       stall_(roster, platform),
       helpers_(world::helpers_to_wake(roster, board.results.buffers().chunking().count)) {}
 
-void LocalRunner::after_deposit(Deposits::Put put, RoundNumber next, Then then,
-                                Time& /*arrived_at*/) {
+void LocalRunner::deposit(const Arrival& arrival, Time& arrived_at) {
+  const Deposits::Put put = board_.deposits.put(arrival.slot, arrival.next - 1, arrived_at);
   came_last_ = true;
   if (starter_.trigger().kind == Trigger::Kind::all && put == Deposits::Put::arrived) {
     came_last_ = board_.participants.completes_attendance();
     last_in_a_row_ = came_last_ ? last_in_a_row_ + 1 : 0;
   }
-  if (then == Then::go_on) offer(next);
+  if (arrival.then == Then::go_on) offer(arrival.next);
 }
 
 Time LocalRunner::start(RoundNumber next, bool last, Time now) {

@@ -1,5 +1,7 @@
 #include "partial/machine_rounds.h"
 
+#include "base/bits.h"
+#include "base/check.h"
 #include "kernel/kernel.h"
 
 namespace syncopate::partial {
@@ -8,6 +10,8 @@ using board::step;
 using board::Step;
 
 void MachineRounds::take(RoundNumber round, Share& share) {
+  SYNCOPATE_CHECK(board::unstepped([&] { return board_.results.in_window(round); }),
+                  "machine_rounds.h 2: no round is taken beyond the window");
   Contributions& taken = board_.contributions;
   taken.decide(round);
   board_.memory.control->taken_at.store_relaxed(platform_.now());
@@ -24,7 +28,7 @@ void MachineRounds::take(RoundNumber round, Share& share) {
   for (int rank = 0; rank < board_.shape.ranks; ++rank) {
     const std::uint32_t dropped = board_.memory.ranks[rank].dropped.load_relaxed();
     share.parting_drops += dropped;
-    if (dropped > 0) share.parting_reporters[rank / 64] |= std::uint64_t{1} << (rank % 64);
+    if (dropped > 0) bits::insert(share.parting_reporters, rank);
   }
 }
 
@@ -52,16 +56,19 @@ void MachineRounds::sum_up(RoundNumber round, double divisor, void* into) {
                       1 / divisor, into);
 }
 
-void MachineRounds::open(RoundNumber round, double divisor) {
+void MachineRounds::open(RoundNumber round, double divisor) const {
   step(Step::start);
   Control& control = *board_.memory.control;
   control.stage_divisor.store(divisor);
   std::uint64_t value = control.attempt.load();
   // There is one stage more than ranks that could sit on one.
   const AttemptWord next{.round = round, .buffer = board_.results.free_stage(kNoBuffer)};
-  // A rank that has been slow may only now give up on the round before.
-  while (!control.attempt.replace(value, next.pack())) {
-  }
+  SYNCOPATE_CHECK(next.buffer != kNoBuffer, "machine_rounds.h 1: a stage is free");
+  do {
+    SYNCOPATE_CHECK(AttemptWord::unpack(value).round < round,
+                    "machine_rounds.h 1: only the agent starts rounds");
+    // A rank that has been slow may only now give up on the round before.
+  } while (!control.attempt.replace(value, next.pack()));
 }
 
 int MachineRounds::result_buffer() {
@@ -73,6 +80,7 @@ int MachineRounds::result_buffer() {
 }
 
 void MachineRounds::adopt(const OnlyShare& share) {
+  SYNCOPATE_CHECK(share.spare, "machine_rounds.h 3: no rank reads what is written over");
   void* const before = result();
   board_.results.buffers().move_values(result_buffer(), share.values);
   board_.memory.move_values(share.rank, share.slot, before);
@@ -80,6 +88,11 @@ void MachineRounds::adopt(const OnlyShare& share) {
 
 void MachineRounds::publish(RoundNumber round, const Said& said) {
   const int buffer = result_buffer();
+  SYNCOPATE_CHECK(board::unstepped([&] {
+                    return board_.results.published() + 1 == round &&
+                           board_.results.holds_nothing(buffer);
+                  }),
+                  "machine_rounds.h 1: the agent publishes one round after the other");
   board_.results.buffers().describe(buffer, said.header, said.contributors, said.reporters);
   step(Step::publish);
   const AttemptWord entry{.round = round, .last = said.header.last, .buffer = buffer};

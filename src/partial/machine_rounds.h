@@ -4,10 +4,17 @@
 // all machines into a result; and publishes that. Where a single rank contributes, its deposit is
 // the sum, and the result can take its place.
 //
-// 1. Only the agent starts and publishes rounds, so results need no second attempts. If the agent's
-// process dies, its
-//    machine is lost.
-// 2. A deposit is written over only if its rank does not read it any more (OnlyShare::spare).
+// Invariants (tests: tests/partial/machine_rounds_test.cpp)
+// 1. Only the agent starts and publishes rounds, one after the other, so that results need no
+//    second attempts. If the agent's process dies, its machine is lost.
+//      check: open, publish
+//      test: OpensARoundThoughARankGivesUpOnTheOneBefore
+// 2. No round is taken before every rank that follows has seen the round `window` before it.
+//      check: take
+//      test: NoRoundIsTakenBeyondTheWindow
+// 3. A deposit is written over only if its rank does not read it any more (OnlyShare::spare).
+//      check: adopt
+//      test: WhatIsSpareIsNotReadByARankThatAddsToIt, WhatARankKeepsIsNotSpare
 #pragma once
 
 #include <cstdint>
@@ -51,7 +58,7 @@ class MachineRounds {
   /// Sums up what was taken, divided by `divisor`, without the help of the ranks.
   void sum_up(RoundNumber round, double divisor, void* into);
   /// Lets the ranks sum up what was taken, divided by `divisor`, which is above 0.
-  void open(RoundNumber round, double divisor);
+  void open(RoundNumber round, double divisor) const;
   void* staged(AttemptWord attempt) const {
     return board_.results.buffers().values(attempt.buffer);
   }

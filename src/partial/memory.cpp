@@ -1,7 +1,6 @@
 #include "partial/memory.h"
 
-#include <cmath>
-
+#include "base/check.h"
 #include "board/layout.h"
 
 namespace syncopate::partial {
@@ -49,9 +48,7 @@ bool Shape::pairs() const {
 double Note::factor(DataType type) const {
   const double counts = weight.load_relaxed();
   if (values.load_relaxed() != Values::merged) return counts;
-  // Sixteen bits may not hold a weighted sum; divided by a power of two they do, with no loss.
-  const bool narrow = size_of(type) == sizeof(bfloat16);
-  return narrow && counts > 0 ? std::exp2(std::ceil(std::log2(counts))) : 1;
+  return board::headroom_for(type, counts);
 }
 
 /// Offsets of the parts.
@@ -98,7 +95,12 @@ Memory::Memory(std::byte* memory, const Shape& shape, const Plan& plan)
       slots_(memory + plan.slots),
       slot_bytes_(plan.slot_bytes),
       values_offset_(plan.values_offset),
-      slot_relocations_(plan.relocations_from(memory, shape, 0)) {}
+      slot_relocations_(plan.relocations_from(memory, shape, 0)) {
+  SYNCOPATE_CHECK(reinterpret_cast<std::uintptr_t>(memory) % kLine == 0,
+                  "memory.h 1: parts begin on lines of their own");
+  SYNCOPATE_CHECK(shape.buffers() + shape.own_buffers() < kOwnResults,
+                  "memory.h 2: an attempt word can tell every buffer");
+}
 
 board::Reduction Memory::make_reduction(const Shape& shape, const board::Roster& roster) const {
   const Plan plan(shape);

@@ -1,10 +1,19 @@
 // Where a partial allreduce lies on the board, and what each part of it is. This is the only place
-// that knows addresses; what may be done with the words, and by whom, is the subject of the classes
+// that knows addresses. What may be done with the words, and by whom, is the subject of the classes
 // beside it:
+//   words, slots   deposits.h        a rank's deposits (contributions.h: what rounds take)
+//   attempt        running_round.h   the round that runs now
+//   ring, seen     results.h         results that ranks have not seen yet
+//   the others     participants.h    who takes part, who waits
 //
-//   words, slots   deposits.h        a rank's deposits             (contributions.h: what a round
-//   takes of them) attempt        running_round.h   the round that runs now ring, seen results.h
-//   results that ranks have not seen yet the others     participants.h    who takes part, who waits
+// Invariants
+// 1. Every part begins on a cache line of its own. A rank writes to a line of another only where
+//    the protocol says so: the decide word, the attempt word, the ring, the event.
+//      check: Memory (the memory is aligned)              test: tests/board/segment_test.cpp
+// 2. Buffers have fewer numbers than an attempt word can tell, and none has that of kOwnResults.
+//      check: Memory                                      test: Words.KeepAttempts
+// 3. A slot and a buffer are used by one rank or round at a time; deposits.h 4 and results.h 3 say
+//    by which.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +77,7 @@ struct Note {
   enum class Values : std::uint32_t {
     none,    // an arrival without values
     plain,   // count `weight` times in the sum
-    merged,  // are a weighted sum already (of 16-bit types: part of one, see factor())
+    merged,  // are a weighted sum already (of float16: part of one, see factor())
   };
   Shared<RoundNumber> firm;  ///< The round that the deposit is sure to be in (pair_runner.h).
   Shared<double> weight;     ///< What the deposit adds to the total weight.

@@ -1,7 +1,7 @@
 #include "partial/pair_runner.h"
 
+#include "base/check.h"
 #include "kernel/kernel.h"
-#include "partial/divisor.h"
 
 namespace syncopate::partial {
 
@@ -15,34 +15,39 @@ PairRunner::PairRunner(Board& board, Starter& starter, board::Roster& roster,
       platform_(platform),
       rounds_(board, starter, roster, platform) {}
 
-bool PairRunner::before_deposit(int slot, RoundNumber next, Then then) {
+bool PairRunner::expect(const Arrival& arrival) {
+  const RoundNumber next = arrival.next;
   // With an older deposit on the board this one would have to be added to it; and where a round has
   // decided that we have not seen, it would be for a later one.
   // (A round that was settled and not read: what is deposited now is for the one after it.)
-  firm_ = then == Then::wait && board_.settled.through != next && slot == Pair::slot_of(next) &&
-          (just_settled_ || board_.deposits.first_for(next));
+  firm_ = arrival.then == Then::wait && board_.settled.through != next &&
+          arrival.slot == Pair::slot_of(next) && (just_settled_ || board_.deposits.first_for(next));
   just_settled_ = false;
   return firm_;  // Where the other is there already, the time of arrival is of no use.
 }
 
-void PairRunner::before_put(int slot, RoundNumber next) {
-  if (!firm_) return;
-  step(Step::deposit);
-  board_.memory.note(board_.participants.me(), slot).firm.store_release(next);
-}
-
-void PairRunner::after_deposit(Deposits::Put put, RoundNumber next, Then then, Time& arrived_at) {
+void PairRunner::deposit(const Arrival& arrival, Time& arrived_at) {
+  const RoundNumber next = arrival.next;
+  const int me = board_.participants.me();
+  if (firm_) {
+    SYNCOPATE_CHECK(arrival.slot == Pair::slot_of(next),
+                    "pair_runner.h 1: the other knows where to look");
+    step(Step::deposit);
+    firm(me, next).store_release(next);
+  }
+  const Deposits::Put put = board_.deposits.put(arrival.slot, next - 1, arrived_at);
+  SYNCOPATE_CHECK(!firm_ || put == Deposits::Put::arrived,
+                  "pair_runner.h 1: a firm deposit is alone");
   came_last_ = true;
   if (settle(next)) return board_.event().rouse(platform_);
   if (firm_) {
     arrived_at = platform_.now();
-    board_.memory.note(board_.participants.me(), Pair::slot_of(next))
-        .arrived.store_relaxed(arrived_at);
+    board_.memory.note(me, arrival.slot).arrived.store_relaxed(arrived_at);
   }
   if (put == Deposits::Put::arrived) {
     came_last_ = board_.participants.has_deposit(other()) || !board_.participants.counts(other());
   }
-  if (then == Then::go_on) offer(next);
+  if (arrival.then == Then::go_on) offer(next);
 }
 
 bool PairRunner::settle(RoundNumber next) {
@@ -52,6 +57,7 @@ bool PairRunner::settle(RoundNumber next) {
 }
 
 void PairRunner::sum_up(RoundNumber round) {
+  SYNCOPATE_CHECK(board_.settled.through < round, "pair_runner.h 2: a round is settled once");
   Contributions& both = board_.contributions;
   both.collect_from(Pair::slot_of(round), round);
   both.header().newest = static_cast<std::int16_t>(other());  // If we waited, then for the other.
@@ -60,8 +66,7 @@ void PairRunner::sum_up(RoundNumber round) {
   board::Reduction& buffers = board_.results.buffers();
   const int buffer = board_.results.own_buffer();
   buffers.describe(buffer, both.header(), both.contributors(), both.reporters());
-  board::weighted_sum(shape.type, shape.elements, both.terms(),
-                      1 / divisor(shape.scale, shape.ranks, both.count(), both.header().weight),
+  board::weighted_sum(shape.type, shape.elements, both.terms(), both.scale(),
                       buffers.values(buffer));
   board_.settled.through = round;
   just_settled_ = true;

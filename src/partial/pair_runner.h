@@ -3,19 +3,22 @@
 // what the round holds, and each reads the other's deposit and sums up for itself. Where a round
 // needs more (one of the two is gone, or does not wait) it runs as any other.
 //
-// 1. A firm deposit is for one round, and its rank deposits nothing more before that round is over.
-// Its note says so before
-//    the deposit is put: the swap that puts it orders the note and the look at the other's, so that
-//    of two ranks which come at once one sees both notes, and a rank that sees the deposit in the
-//    word sees that it is firm.
-// 2. Once both notes say `round`, its contributors are fixed. Both sum up the same values in the
-// same order.
+// Invariants (tests: tests/collective/settled_rounds_test.cpp and plans of pairs in tests/explorer)
+// 1. A firm deposit is for one round, alone in the slot of that round. Its rank deposits nothing
+//    more before that round is over. Its note says so before the deposit is put: the swap that puts
+//    it orders the note and the look at the other's. So of two ranks that come at once one sees
+//    both notes, and a rank that sees the deposit in the word sees that it is firm.
+//      check: deposit (the slot; the deposit arrived alone)
+// 2. Once both notes say `round`, its contributors are fixed. Both ranks sum up the same values in
+//    the same order. Each settles a round once, and none after a later one.
+//      check: sum_up
 // 3. A rank's word says with its next deposit that the round took the last (Deposits::note_taken).
-// Before a round runs in
-//    the plain way, the settled ones are published as rounds of which each rank has a result of its
-//    own (catch_up).
+//    Before a round runs in the plain way, the settled ones are published as rounds of which each
+//    rank has a result of its own (catch_up).
+//      check: RunningRound::start (the round before it is published)
 // 4. A rank that gives up takes its note back first. If the two have met all the same, the round is
-// settled.
+//    settled.
+//      test: tests/explorer, plans with timeouts
 #pragma once
 
 #include "partial/local_runner.h"
@@ -27,15 +30,15 @@ class PairRunner {
  public:
   PairRunner(Board& board, Starter& starter, board::Roster& roster, board::Platform& platform);
 
-  bool before_deposit(int slot, RoundNumber next, Then then);
-  void before_put(int slot, RoundNumber next);
-  void after_deposit(Deposits::Put put, RoundNumber next, Then then, Time& arrived_at);
+  bool expect(const Arrival& arrival);
+  void deposit(const Arrival& arrival, Time& arrived_at);
   bool has_result(RoundNumber next) const {
     return board_.settled.through == next || rounds_.has_result(next);
   }
   bool settle(RoundNumber next);
   bool looks_at_once() const { return came_last_; }
   Time advance(RoundNumber next, Time now);
+  void poll(RoundNumber next, Time now) { advance(next, now); }
   /// What changes when the other makes its firm deposit.
   board::Watched watched(RoundNumber next) const;
   bool give_up(RoundNumber next);
@@ -49,9 +52,7 @@ class PairRunner {
     if (settled && firm_) return;  // What both have waited for is there.
     rounds_.offer(settled ? next + 1 : next, [this] { catch_up(); });
   }
-  void notify() {}
-  void notify_waiting() {}
-  void notify_polling(RoundNumber /*next*/) {}
+  void notify(Then /*then*/) {}
   void check() const {}
   RankSet dead() const { return rounds_.dead(); }
   std::string blame(RoundNumber round) const { return rounds_.blame(round); }
@@ -78,5 +79,7 @@ class PairRunner {
   bool came_last_ = true;      ///< As far as the last deposit could tell.
   bool just_settled_ = false;  ///< The last round was settled, and nothing was deposited since.
 };
+
+static_assert(Runner<PairRunner>);
 
 }  // namespace syncopate::partial

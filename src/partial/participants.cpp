@@ -1,8 +1,13 @@
 #include "partial/participants.h"
 
+#include "base/check.h"
+
 namespace syncopate::partial {
 
 void Participants::set_participation(Participation participation, std::uint32_t drops) {
+  SYNCOPATE_CHECK(
+      memory_.participations[me()].load_relaxed() <= static_cast<std::uint8_t>(participation),
+      "participants.h 2: a participation only moves on");
   memory_.ranks[me()].dropped.store_relaxed(drops);
   memory_.participations[me()].store(static_cast<std::uint8_t>(participation));
   memory_.news->event.signal(platform_);

@@ -1,11 +1,15 @@
 // Who takes part in the rounds of one collective, who has come and who waits: what triggers and
 // windows ask. Read from the board at the moment of the question.
 //
+// Invariants
 // 1. A rank writes only its own state; the others read it. (A launcher or a waiting rank notes
-// deaths in the roster.)
+//    deaths in the roster.)
+//      test: tests/explorer
 // 2. A participation only moves on: active, finishing, left.
-// 3. A rank says that it waits before it looks for a reason to, so that whoever comes later sees
-// it.
+//      check: set_participation                           test: AParticipationOnlyMovesOn
+// 3. A rank says that it waits before it looks for a reason to, so that a rank which comes later
+//    sees it.
+//      test: tests/explorer (a rank that sleeps though a round could start)
 #pragma once
 
 #include "board/roster.h"

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bits.h"
+#include "base/check.h"
+
 namespace syncopate::partial {
 
 using board::step;
@@ -40,6 +43,8 @@ int Results::published_buffer(RoundNumber round) const {
 bool Results::release_through(RoundNumber round) {
   RankState& mine = memory_.ranks[participants_.me()];
   if (round <= mine.seen.load_relaxed()) return false;
+  SYNCOPATE_CHECK(board::unstepped([&] { return round <= readable(); }),
+                  "results.h 4: only what is published is released");
   step(Step::release);
   mine.seen.store(round);
   return unblock();
@@ -49,6 +54,8 @@ bool Results::release_through_and_wait(RoundNumber round, RoundNumber next) {
   RankState& mine = memory_.ranks[participants_.me()];
   const bool releases = round > mine.seen.load_relaxed();
   if (releases) {
+    SYNCOPATE_CHECK(board::unstepped([&] { return round <= readable(); }),
+                    "results.h 4: only what is published is released");
     step(Step::release);
     mine.seen.store_release(round);
   }
@@ -66,7 +73,7 @@ bool Results::unblock() {
 }
 
 RoundNumber Results::slowest() {
-  RoundNumber minimum = std::max(published(), settled_.through);
+  RoundNumber minimum = readable();
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (participants_.follows(rank)) minimum = std::min(minimum, participants_.seen(rank));
   }
@@ -83,12 +90,31 @@ bool Results::window_allows(RoundNumber round) {
   return slowest_ + window >= round || slowest() + window >= round;
 }
 
+bool Results::in_window(RoundNumber round) const {
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (participants_.holds_up(rank, round)) return false;
+  }
+  return true;
+}
+
+bool Results::holds_nothing(int buffer) const {
+  const RoundNumber last = published();
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (!participants_.follows(rank)) continue;
+    for (RoundNumber round = participants_.seen(rank) + 1; round <= last; ++round) {
+      const auto entry = AttemptWord::unpack(memory_.ring[round % shape_.ring()].load());
+      if (entry.round == round && entry.buffer == buffer) return false;
+    }
+  }
+  return true;
+}
+
 int Results::free_buffer(RoundNumber published, int avoid) {
-  std::array<std::uint64_t, board::kMostBuffers / 64> busy{};
-  const auto take = [&](int buffer) { busy[buffer / 64] |= std::uint64_t{1} << (buffer % 64); };
+  std::array<std::uint64_t, bits::words_for(board::kMostBuffers)> busy{};
+  const auto take = [&](int buffer) { bits::insert(busy, buffer); };
   const bool suspicious = memory_.control->abandoned.load() != 0;
   const auto usable = [&](int buffer) {
-    if ((busy[buffer / 64] >> (buffer % 64) & 1) != 0) return false;
+    if (bits::contains(busy, buffer)) return false;
     return !suspicious || !buffers_.in_use(buffer);
   };
   if (avoid != kNoBuffer) take(avoid);
@@ -118,15 +144,23 @@ void Results::publish(AttemptWord attempt) {
   step(Step::publish);
   Shared<std::uint64_t>& entry = memory_.ring[attempt.round % shape_.ring()];
   std::uint64_t value = entry.load();
+  const RoundNumber before = AttemptWord::unpack(value).round;
   // If this fails, another attempt at the same round was published first.
-  if (AttemptWord::unpack(value).round < attempt.round) entry.replace(value, attempt.pack());
+  if (before < attempt.round && entry.replace(value, attempt.pack())) {
+    SYNCOPATE_CHECK(before == 0 || before + shape_.window < attempt.round,
+                    "results.h 5: no entry goes that a rank may yet read");
+  }
   advance(attempt.round);
 }
 
 void Results::advance(RoundNumber round) {
   step(Step::advance);
   // A hint: a rank that comes late with an old one only sends readers to the ring.
-  memory_.news->latest.store_release(memory_.ring[round % shape_.ring()].load());
+  const std::uint64_t entry = memory_.ring[round % shape_.ring()].load();
+  SYNCOPATE_CHECK(AttemptWord::unpack(entry).round >= round, "results.h 2: the ring comes first");
+  SYNCOPATE_CHECK(board::unstepped([&] { return published() + 1 >= round; }) || shape_.pairs(),
+                  "results.h 2: published rounds grow by one");
+  memory_.news->latest.store_release(entry);
   memory_.news->event.announce(platform_, round);
 }
 

@@ -1,15 +1,22 @@
 // The results of rounds that some rank has not seen yet: which rounds are published, where they
 // lie, and how far the ranks have read.
 //
-// 1. A round is published by one swap of its ring entry, from an older round to itself; the counter
-// of published rounds
-//    follows. The first complete attempt wins, and all ranks read that one.
-// 2. A published result does not change until every rank that follows has released its round.
-// 3. No round starts before every rank that follows has seen the round `window` before it. The ring
-// is longer than that,
-//    so that no entry is written over that a rank may yet read.
+// Invariants
+// 1. A round is published by one swap of its ring entry, from an older round to itself. The first
+//    complete attempt wins, and all ranks read that one.
+//      check: publish, MachineRounds::publish             test: tests/explorer
+// 2. The counter of published rounds follows the ring, by one at a time. (Rounds that a pair has
+//    settled are published together: pair_runner.h.)
+//      check: advance                                     test: NoPublicationIsSkipped
+// 3. A published result does not change until every rank that follows has released its round.
+//      check: RunningRound::start (holds_nothing)         test: ABufferInUseIsNotReused
+// 4. A rank releases only what is published, or what it has settled, and never takes it back.
+//      check: release_through, release_through_and_wait   test: NothingIsReleasedBeforeItIsThere
+// 5. The ring is longer than the window, so that no entry is written over that a rank may yet read.
+//      check: publish (the entry that goes is out of the window) test: tests/explorer
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "board/reduction.h"
@@ -54,6 +61,10 @@ class Results {
   // What the others have read.
   /// Whether every rank that follows has seen `round − window`.
   bool window_allows(RoundNumber round);
+  /// The same, looked at afresh and without a trace; and whether no rank may yet read `buffer`. For
+  /// checks.
+  bool in_window(RoundNumber round) const;
+  bool holds_nothing(int buffer) const;
   /// This rank waits until others release results.
   void set_blocked() { memory_.news->blocked.store(1); }
 
@@ -74,6 +85,8 @@ class Results {
   int published_buffer(RoundNumber round) const;
   RoundNumber slowest();
   bool unblock();
+  /// What this rank may have read by now.
+  RoundNumber readable() const { return std::max(published(), settled_.through); }
 
   const Memory& memory_;
   const Shape& shape_;

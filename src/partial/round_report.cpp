@@ -3,37 +3,44 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "base/bad_message.h"
+#include "base/bits.h"
 #include "base/options.h"
 #include "round/agreement.h"
+#include "round/machines.h"
+#include "round/step_times.h"
 
 namespace syncopate::detail {
-namespace {
-
-constexpr int kBits = 64;
-
-}  // namespace
 
 RoundReports::RoundReports(const fabric::Topology& topology, std::size_t values_bytes)
-    : machine_of_(topology.machine_of), ranks_(topology.machines()) {
-  for (const int machine : machine_of_) ++ranks_[machine];
-  const int most = *std::max_element(ranks_.begin(), ranks_.end());
-  set_words_ = (static_cast<std::size_t>(most) + kBits - 1) / kBits;
+    : machine_of_(topology.machine_of), ranks_of_(round::ranks_by_machine(topology.machine_of)) {
+  std::size_t most = 0;
+  for (const std::vector<int>& ranks : ranks_of_) most = std::max(most, ranks.size());
+  set_words_ = bits::words_for(static_cast<int>(most));
   report_bytes_ = sizeof(MachineReport) + sets * set_words_ * sizeof(std::uint64_t);
   mine_.resize(report_bytes_ + values_bytes);
-  reports_.resize(mine_.size() * ranks_.size());
+  reports_.resize(mine_.size() * ranks_of_.size());
 }
 
-void RoundReports::clear() { std::fill(mine_.begin(), mine_.end(), std::byte{0}); }
-
-void RoundReports::write(const MachineReport& report) {
+void RoundReports::pack(MachineReport report, const partial::MachineRounds::Share& share,
+                        const round::Facts& facts) {
+  report.weight = share.header.weight;
+  report.staleness = share.header.staleness;
+  report.dropped = share.header.dropped;
+  report.parting_drops = share.parting_drops;
+  report.seen = facts.seen;
+  report.slowest = facts.slowest;
+  for (const std::uint64_t word : share.contributors) report.contributors += std::popcount(word);
+  std::fill(mine_.begin(), mine_.end(), std::byte{0});
   std::memcpy(mine_.data(), &report, sizeof report);
-}
-
-void RoundReports::insert(Set which, int rank) {
-  auto* words = reinterpret_cast<std::uint64_t*>(mine_.data() + sizeof(MachineReport));
-  words[which * set_words_ + rank / kBits] |= std::uint64_t{1} << (rank % kBits);
+  auto* const words = reinterpret_cast<std::uint64_t*>(mine_.data() + sizeof report);
+  const auto own = [&](Set which) { return words + which * set_words_; };
+  std::copy(share.contributors.begin(), share.contributors.end(), own(contributors));
+  std::copy(share.reporters.begin(), share.reporters.end(), own(reporters));
+  std::copy(share.parting_reporters.begin(), share.parting_reporters.end(), own(parting_reporters));
+  for (const int rank : facts.counting.list()) bits::insert({own(counting), set_words_}, rank);
 }
 
 RoundReports::MachineReport RoundReports::report(int machine) const {
@@ -43,24 +50,90 @@ RoundReports::MachineReport RoundReports::report(int machine) const {
 }
 
 std::uint64_t RoundReports::word(int machine, Set which, std::size_t index) const {
-  std::uint64_t result = 0;
+  std::uint64_t result = 0;  // Copied, as values of any length lie between the reports.
   const std::byte* sets_of = reports_.data() + machine * mine_.size() + sizeof(MachineReport);
   std::memcpy(&result, sets_of + (which * set_words_ + index) * sizeof result, sizeof result);
   return result;
 }
 
 bool RoundReports::contains(int machine, Set which, int rank) const {
-  return (word(machine, which, rank / kBits) >> (rank % kBits) & 1) != 0;
+  return (word(machine, which, bits::word_of(rank)) & bits::bit_of(rank)) != 0;
+}
+
+void RoundReports::add_to(std::span<std::uint64_t> ranks, Set which) const {
+  for (int machine = 0; machine < static_cast<int>(ranks_of_.size()); ++machine) {
+    for (int rank = 0; rank < ranks_on(machine); ++rank) {
+      if (contains(machine, which, rank)) bits::insert(ranks, ranks_of_[machine][rank]);
+    }
+  }
+}
+
+RoundReports::Totals RoundReports::totals() const {
+  Totals all;
+  for (int machine = 0; machine < static_cast<int>(ranks_of_.size()); ++machine) {
+    const MachineReport one = report(machine);
+    all.weight += one.weight;
+    all.contributors += one.contributors;
+    all.heaviest = std::max(all.heaviest, one.weight);
+  }
+  return all;
+}
+
+RoundReports::Merged RoundReports::merge(std::uint64_t round) const {
+  const std::size_t words = bits::words_for(static_cast<int>(machine_of_.size()));
+  Merged all{.said = {.header = {.round = round},
+                      .contributors = std::vector<std::uint64_t>(words),
+                      .reporters = std::vector<std::uint64_t>(words)},
+             .facts = {}};
+  board::ResultHeader& header = all.said.header;
+  std::vector<Duration> times;
+  std::int64_t newest_at = std::numeric_limits<std::int64_t>::min();
+  int held_up_by = -1;
+  std::uint32_t parting_drops = 0;
+  header.last = true;
+  for (int machine = 0; machine < static_cast<int>(ranks_of_.size()); ++machine) {
+    const MachineReport one = report(machine);
+    header.weight += one.weight;
+    header.staleness = std::max(header.staleness, one.staleness);
+    header.dropped += one.dropped;
+    parting_drops += one.parting_drops;
+    if (one.newest >= 0 && one.newest_at > newest_at) {
+      newest_at = one.newest_at;
+      header.newest = static_cast<std::int16_t>(one.newest);
+    }
+    if (one.step_time > 0) times.emplace_back(one.step_time);
+    held_up_by = std::max(held_up_by, one.held_up_by);
+    round::Facts& facts =
+        all.facts.emplace_back(round::Facts{.here = RankSet(ranks_on(machine)),
+                                            .counting = RankSet(ranks_on(machine)),
+                                            .seen = one.seen,
+                                            .slowest = one.slowest});
+    for (int rank = 0; rank < ranks_on(machine); ++rank) {
+      if (contains(machine, counting, rank)) facts.counting.insert(rank);
+    }
+    header.last = header.last && facts.counting.empty();
+  }
+  add_to(all.said.contributors, contributors);
+  add_to(all.said.reporters, reporters);
+  if (header.last) {  // Nothing comes after it: what ranks have dropped is reported now.
+    header.dropped += parting_drops;
+    add_to(all.said.reporters, parting_reporters);
+  }
+  // Who was waited for: the last to come, unless the window waited for another.
+  if (held_up_by >= 0) header.newest = static_cast<std::int16_t>(held_up_by);
+  all.typical_step = round::median(times);
+  return all;
 }
 
 void RoundReports::check(std::uint64_t round) const {
   const int world = static_cast<int>(machine_of_.size());
-  for (int machine = 0; machine < static_cast<int>(ranks_.size()); ++machine) {
+  for (int machine = 0; machine < static_cast<int>(ranks_of_.size()); ++machine) {
     const MachineReport one = report(machine);
     const bool newest_is_theirs = one.newest == -1 || (one.newest >= 0 && one.newest < world &&
                                                        machine_of_[one.newest] == machine);
-    const bool ranks_fit = newest_is_theirs && one.slowest >= -1 && one.slowest < ranks_[machine] &&
-                           one.held_up_by >= -1 && one.held_up_by < world;
+    const bool ranks_fit = newest_is_theirs && one.slowest >= -1 &&
+                           one.slowest < ranks_on(machine) && one.held_up_by >= -1 &&
+                           one.held_up_by < world;
     if (!ranks_fit) {
       throw BadMessage(machine, "names ranks that there are not");
     }
@@ -72,8 +145,9 @@ void RoundReports::check(std::uint64_t round) const {
     }
     int brought = 0;
     for (std::size_t i = 0; i < set_words_; ++i) {
-      const int left = ranks_[machine] - static_cast<int>(i) * kBits;
-      const std::uint64_t absent = left >= kBits ? 0 : ~std::uint64_t{0} << std::max(left, 0);
+      const int left = ranks_on(machine) - static_cast<int>(i) * bits::kPerWord;
+      const std::uint64_t absent =
+          left >= bits::kPerWord ? 0 : ~std::uint64_t{0} << std::max(left, 0);
       for (const Set which : {contributors, reporters, parting_reporters, counting}) {
         if ((word(machine, which, i) & absent) == 0) continue;
         throw BadMessage(machine, "names ranks that its machine has not");

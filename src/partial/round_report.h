@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "fabric/fabric.h"
+#include "partial/machine_rounds.h"
+#include "round/agreement.h"
 
 namespace syncopate::detail {
 
@@ -34,10 +37,13 @@ class RoundReports {
   /// `values_bytes` are those of a sum that goes with each report; 0 if none does.
   RoundReports(const fabric::Topology& topology, std::size_t values_bytes);
 
+  std::size_t values_bytes() const { return mine_.size() - report_bytes_; }
+  int ranks_on(int machine) const { return static_cast<int>(ranks_of_[machine].size()); }
+
   // This machine's own.
-  void clear();
-  void write(const MachineReport& report);
-  void insert(Set which, int rank);
+  /// Completes `report` by what this machine took, and by what its board said then.
+  void pack(MachineReport report, const partial::MachineRounds::Share& share,
+            const round::Facts& facts);
   std::byte* own_values() { return mine_.data() + report_bytes_; }
   std::unique_ptr<fabric::Operation> gather(fabric::Channel& channel) {
     return channel.gather(mine_.data(), mine_.size(), reports_.data());
@@ -47,6 +53,19 @@ class RoundReports {
   /// Throws BadMessage for a report that cannot be one of round `round`.
   void check(std::uint64_t round) const;
   MachineReport report(int machine) const;
+  struct Totals {
+    double weight = 0;
+    int contributors = 0;
+    double heaviest = 0;  ///< The weight of the machine that has most.
+  };
+  Totals totals() const;
+  /// What the machines say together.
+  struct Merged {
+    partial::MachineRounds::Said said;
+    std::vector<round::Facts> facts;  ///< Of each machine when it took part.
+    Duration typical_step{0};         ///< The median of the machines.
+  };
+  Merged merge(std::uint64_t round) const;
   bool contains(int machine, Set which, int rank) const;
   const std::byte* values(int machine) const {
     return reports_.data() + machine * mine_.size() + report_bytes_;
@@ -54,9 +73,11 @@ class RoundReports {
 
  private:
   std::uint64_t word(int machine, Set which, std::size_t index) const;
+  /// The ranks in these sets, by their numbers in the world.
+  void add_to(std::span<std::uint64_t> ranks, Set which) const;
 
   const std::vector<int> machine_of_;
-  std::vector<int> ranks_;  ///< How many each machine has.
+  const std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
   std::size_t set_words_;
   std::size_t report_bytes_;
   std::vector<std::byte> mine_;

@@ -1,7 +1,7 @@
 #include "partial/running_round.h"
 
+#include "base/check.h"
 #include "board/prefetch.h"
-#include "partial/divisor.h"
 
 namespace syncopate::partial {
 namespace {
@@ -39,7 +39,12 @@ bool RunningRound::start(RoundNumber round, bool last) {
   results_.buffers().prefetch(buffer);
   board::prefetch_to_write(&memory_.ring[round % shape_.ring()]);
   const AttemptWord next{.round = round, .last = last, .buffer = buffer};
-  return memory_.control->attempt.replace(value, next.pack());
+  if (!memory_.control->attempt.replace(value, next.pack())) return false;
+  SYNCOPATE_CHECK(board::unstepped([&] { return results_.in_window(round); }),
+                  "running_round.h 2: no round starts beyond the window");
+  SYNCOPATE_CHECK(board::unstepped([&] { return results_.holds_nothing(buffer); }),
+                  "running_round.h 3: a buffer that a rank may read is not reused");
+  return true;
 }
 
 void RunningRound::retry(AttemptWord given_up) {
@@ -50,6 +55,7 @@ void RunningRound::retry(AttemptWord given_up) {
                          ? results_.free_stage(given_up.buffer)
                          : results_.free_buffer(given_up.round - 1, given_up.buffer);
   if (buffer == kNoBuffer) return;
+  SYNCOPATE_CHECK(buffer != given_up.buffer, "running_round.h 3: an attempt has its own buffer");
   std::uint64_t value = given_up.pack();
   const AttemptWord next{.round = given_up.round, .last = given_up.last, .buffer = buffer};
   if (memory_.control->attempt.replace(value, next.pack())) memory_.news->event.signal(platform_);
@@ -57,14 +63,12 @@ void RunningRound::retry(AttemptWord given_up) {
 
 board::ReductionInput RunningRound::job(AttemptWord attempt) const {
   const double of_stage = stage_divisor();
-  const double whole =
-      divisor(shape_.scale, shape_.ranks, contributions_.count(), contributions_.header().weight);
   return {.tag = attempt.round,
           .buffer = attempt.buffer,
           .attempt = &memory_.control->attempt,
           .attempt_value = attempt.pack(),
           .terms = contributions_.terms(),
-          .scale = 1 / (of_stage > 0 ? of_stage : whole),
+          .scale = of_stage > 0 ? 1 / of_stage : contributions_.scale(),
           .header = &contributions_.header(),
           .contributors = contributions_.contributors(),
           .reporters = contributions_.reporters(),

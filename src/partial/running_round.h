@@ -1,18 +1,20 @@
 // The round that runs now. Its life, every step of which any rank may perform:
 //   start    the attempt word goes from round t − 1 to round t, with a free result buffer
-//   decide   every rank's word goes from decided t − 1 to decided t: deposits are taken
-//   (contributions.h) reduce   chunks of the buffer are claimed and written (board/reduction.h)
-//   publish  the ring entry of t gets the buffer, and the counter of published rounds follows
-//   (results.h)
+//   decide   every rank's word goes from decided t − 1 to decided t (contributions.h)
+//   reduce   chunks of the buffer are claimed and written (board/reduction.h)
+//   publish  the ring entry of t gets the buffer, and the counter of rounds follows (results.h)
 // No step waits for the rank that performed the one before.
 //
+// Invariants
 // 1. A round starts once, by a swap of the attempt word, when the one before it is published. After
-// the last nothing starts.
-// 2. A further attempt at the same round gets another buffer. The buffer of the one given up is not
-// used again while a
-//    helper may still write into it.
-// 3. Where the agent runs rounds (machine_rounds.h) only the agent starts and publishes; ranks
-// reduce.
+//    the last nothing starts. The word never goes back.
+//      check: start, catch_up_to (they compare before they swap), MachineRounds::open
+//      test: TheAttemptWordNeverGoesBack
+// 2. No round starts before every rank that follows has seen the round `window` before it.
+//      check: start (Results::in_window)                  test: NoRoundStartsBeyondTheWindow
+// 3. A further attempt at the same round gets another buffer. The buffer of the one given up is not
+//    used again while a helper may still write into it.
+//      check: retry, start (Results::holds_nothing)       test: ABufferInUseIsNotReused
 #pragma once
 
 #include "board/reduction.h"

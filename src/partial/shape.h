@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "board/roster.h"
+#include "partial/scaling.h"
 #include "syncopate/partial_allreduce.h"
 #include "syncopate/policy.h"
 #include "syncopate/types.h"
@@ -27,6 +28,7 @@ struct Shape {
   static Shape of(std::size_t elements, DataType type, const board::Roster& roster,
                   const PartialOptions& options);
 
+  Scaling scaling() const { return {scale, type, world_ranks}; }
   std::size_t vector_bytes() const { return elements * size_of(type); }
   /// Bytes on the board; of those, what is touched when no rank is ever late.
   std::size_t bytes() const;

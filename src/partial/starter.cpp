@@ -56,20 +56,23 @@ bool Starter::window_allows(RoundNumber round) {
   return false;
 }
 
-Starter::Outlook Starter::look(RoundNumber round, Time now) {
+Starter::Outlook Starter::look(RoundNumber round, Time now, Asker asker) {
   const round::Attendance here = attendance(round);
   const Participants& participants = board_.participants;
   const bool follows = participants.participation(participants.me()) == Participation::finishing;
   // A rank that only follows leaves it to the others to start rounds, until it is the last.
   if (follows ? here.counting > 0 : !round::holds(trigger_, here)) return {};
   if (!window_allows(round)) return {};
+  Outlook outlook{.start = true, .last = follows};
   if (!here.everyone()) {
     if (const Duration open = grace(); open > 0ns) {
+      // Noted even where no rank waits yet: grace counts from the trigger.
       const Time end = board_.memory.control->opened.since(round, now) + open.count();
-      if (now < end) return {.again_at = end};
+      if (now < end) outlook = {.again_at = end};
     }
   }
-  return {.start = true, .last = follows};
+  if (asker == Asker::offers && !participants.anyone_waits(round)) return {};
+  return outlook;
 }
 
 }  // namespace syncopate::partial

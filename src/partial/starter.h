@@ -16,13 +16,20 @@ class Starter {
     Time again_at = board::kNever;  ///< When to look again even without news.
   };
 
+  /// Who asks.
+  enum class Asker {
+    waits,   // a rank that waits for the round, or polls
+    offers,  // one that does not, for those who do
+  };
+
   Starter(Board& board, const Trigger& trigger, const Grace& grace);
 
-  /// Of `round`, for a rank that waits for it or has just come. The order of the rules:
+  /// Of `round`. The order of the rules:
   ///   1. the trigger holds; or, for a rank that only follows, no rank is left that does more;
   ///   2. every rank has seen the round `window` before it;
-  ///   3. all have come, or the grace is over.
-  Outlook look(RoundNumber round, Time now);
+  ///   3. all have come, or the grace is over;
+  ///   4. a rank waits for it.
+  Outlook look(RoundNumber round, Time now, Asker asker = Asker::waits);
 
   /// The rank whose lag held the round up at the last look; -1: none did.
   int blocked_by() const { return blocked_by_; }

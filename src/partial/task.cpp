@@ -1,20 +1,17 @@
 #include "partial/task.h"
 
-#include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "board/layout.h"
 #include "board/region.h"
-#include "partial/divisor.h"
+#include "kernel/kernel.h"
 #include "partial/messages.h"
-#include "round/machines.h"
+#include "partial/scaling.h"
 #include "round/step_times.h"
 
 namespace syncopate::detail {
 namespace {
 
-using board::kNever;
-using board::Reduction;
 using board::Time;
 using round::Facts;
 
@@ -22,8 +19,8 @@ using round::Facts;
 /// is one way to go instead of two.
 constexpr std::size_t kLongestWithLine = 4 << 10;
 constexpr std::size_t kMostGathered = 64 << 10;
-/// Data move only while somebody looks, and a turn of the agent looks at much else.
-constexpr int kLooks = 32;
+/// Reports move only while the agent looks, and a turn of the agent looks at much else.
+constexpr int kReportLooks = 32;
 
 std::size_t bytes_with_report(std::size_t bytes, std::size_t machines, fabric::Combine combine) {
   if (combine != fabric::Combine::sum) return 0;
@@ -38,25 +35,13 @@ PartialTask::PartialTask(TaskContext context, std::shared_ptr<Region> region,
     : context_(std::move(context)),
       region_(std::move(region)),
       shape_(shape),
-      options_(options),
+      grace_(options.grace),
       rounds_(region_->data(), shape, context_.roster, context_.platform),
-      ranks_of_(round::ranks_by_machine(context_.topology.machine_of)),
-      values_bytes_(
-          bytes_with_report(shape.elements * size_of(shape.type), ranks_of_.size(), combine)),
       agreement_(options.trigger, options.window, context_.topology.machine_of,
                  context_.topology.machine, rounds_.board().results.published()),
-      reports_(context_.topology, values_bytes_),
-      piece_(length_of_pieces()),
-      sum_(*context_.channel, context_.topology, shape.elements * size_of(shape.type), combine),
-      stall_(context_.roster, context_.platform) {}
-
-std::size_t PartialTask::length_of_pieces() const {
-  const std::size_t longest = SumByParts::piece_bytes(ranks_of_.size()) / size_of(shape_.type);
-  // As many as there have to be, of one length, each beginning where something may on a board.
-  const std::size_t count = std::max<std::size_t>((shape_.elements + longest - 1) / longest, 1);
-  const std::size_t unit = board::Layout::kUnit / size_of(shape_.type);
-  return ((shape_.elements + count - 1) / count + unit - 1) / unit * unit;
-}
+      reports_(context_.topology,
+               bytes_with_report(shape.vector_bytes(), context_.topology.machines(), combine)),
+      sum_(rounds_, context_, combine) {}
 
 void PartialTask::note_least_seen(Facts& facts) const {
   const partial::Participants& participants = rounds_.board().participants;
@@ -89,8 +74,8 @@ Facts PartialTask::facts() {
 }
 
 Duration PartialTask::grace() const {
-  if (options_.grace.share <= 0) return options_.grace.fixed;
-  return Duration(std::llround(double(typical_step_.count()) * options_.grace.share));
+  if (grace_.share <= 0) return grace_.fixed;
+  return Duration(std::llround(double(typical_step_.count()) * grace_.share));
 }
 
 void PartialTask::post() {
@@ -100,231 +85,108 @@ void PartialTask::post() {
 }
 
 void PartialTask::hear(int from, std::span<const std::byte> bytes) {
-  const int ranks = static_cast<int>(ranks_of_[from].size());
+  const int ranks = reports_.ranks_on(from);
   agreement_.hear(from, unpack_message(bytes, from, ranks), context_.platform.now());
   post();
 }
 
 Time PartialTask::work(Time now) {
-  if (phase_ == Phase::agreeing) own_ = facts();
+  if (state_ == State::agreeing) own_ = facts();
   const Time again_at = agreement_.observe(own_, grace(), now);  // Others may have to be told.
   post();
-  if (phase_ == Phase::agreeing) {
+  if (state_ == State::agreeing) {
     if (!agreement_.started()) return again_at;
-    begin();
+    take_part();
   }
-  // Where others need the core this one has it for a moment only, and is called again.
-  const int looks = context_.platform.crowded(now) ? 1 : kLooks;
-  for (int look = 0; look < looks && gathering_ != nullptr; ++look) {
-    if (!gathering_->done()) continue;
-    gathering_.reset();
-    reports_.check(agreement_.next());
+  if (state_ == State::gathering && gathered(now)) begin_summing();
+  const bool opened = state_ == State::summing || !scaling().in_two_steps();
+  if (!sums_with_reports() && opened) sum_.advance(now, scale());
+  if (state_ == State::summing && (sums_with_reports() || sum_.complete())) {
+    state_ = State::publishing;
   }
-  if (values_bytes_ > 0) {
-    if (gathering_ != nullptr) return now;
-    add_up_gathered();
-    conclude(now);
-    return now;
-  }
-  if (!opened_ && !divisor_unknown()) open(reserve());
-  if (opened_) advance_pieces(now);
-  if (gathering_ == nullptr && all_begun() && !under_way_) conclude(now);
+  if (state_ == State::publishing) publish(now);
   return now;
 }
 
-bool PartialTask::divisor_unknown() const {
-  return gathering_ != nullptr && (divisor_by_reports() || divides_first());
-}
-
-void PartialTask::begin() {
-  partial::MachineRounds::Share share;
-  const partial::Participants& participants = rounds_.board().participants;
+void PartialTask::take_part() {
   own_ = facts();
+  partial::MachineRounds::Share share;
   rounds_.take(agreement_.next(), share);
-  RoundReports::MachineReport own{
-      .weight = share.header.weight,
-      .staleness = share.header.staleness,
-      .seen = own_.seen,
+  const partial::Participants& participants = rounds_.board().participants;
+  std::vector<Duration> times;
+  for (int rank = 0; rank < shape_.ranks; ++rank) {
+    const Duration time = participants.step_time(rank);
+    if (participants.counts(rank) && time.count() > 0) times.push_back(time);
+  }
+  reports_.pack(
       // Machines take part in a round at different times: only a clock they share tells who came
       // last.
-      .newest_at = context_.clock.common(share.newest_at),
-      .dropped = share.header.dropped,
-      .parting_drops = share.parting_drops,
-      .newest = share.header.newest < 0 ? -1 : context_.roster.rank_of(share.header.newest),
-      .slowest = own_.slowest,
-      .held_up_by = agreement_.held_up_by()};
-  std::vector<Duration> times;
-  reports_.clear();
-  const auto has = [](const std::vector<std::uint64_t>& bits, int rank) {
-    return (bits[rank / 64] >> (rank % 64) & 1) != 0;
-  };
-  for (int rank = 0; rank < shape_.ranks; ++rank) {
-    if (has(share.contributors, rank)) {
-      ++own.contributors;
-      reports_.insert(RoundReports::contributors, rank);
-    }
-    if (has(share.reporters, rank)) reports_.insert(RoundReports::reporters, rank);
-    if (has(share.parting_reporters, rank)) reports_.insert(RoundReports::parting_reporters, rank);
-    if (own_.counting.contains(rank)) reports_.insert(RoundReports::counting, rank);
-    if (const Duration time = participants.step_time(rank);
-        participants.counts(rank) && time.count() > 0) {
-      times.push_back(time);
-    }
-  }
-  own.step_time = round::median(times).count();
-  reports_.write(own);
-  if (values_bytes_ > 0) {
-    rounds_.sum_up(agreement_.next(), reserve_for(own.weight), reports_.own_values());
+      {.newest_at = context_.clock.common(share.newest_at),
+       .step_time = round::median(times).count(),
+       .newest = share.header.newest < 0 ? -1 : context_.roster.rank_of(share.header.newest),
+       .held_up_by = agreement_.held_up_by()},
+      share, own_);
+  if (sums_with_reports()) {
+    rounds_.sum_up(agreement_.next(), scaling().first_step(share.header.weight),
+                   reports_.own_values());
   }
   gathering_ = reports_.gather(*context_.channel);
-  // Somebody waits there for the report of this one.
+  // The agent there waits for the report of this one.
   if (const int root = agreement_.started_by(); root >= 0 && root != context_.topology.machine) {
     context_.rouse(root);
   }
-  phase_ = Phase::exchanging;
-  if (values_bytes_ > 0) return;
-  begun_ = 0;
-  opened_ = false;
-  if (!divides_first()) open(1);
+  state_ = State::gathering;
+  if (!sums_with_reports() && !scaling().in_two_steps()) sum_.open(agreement_.next(), 1);
 }
 
-double PartialTask::divisor() const {
-  double weight = 0;
-  int contributing = 0;
-  for (int machine = 0; divisor_by_reports() && machine < context_.topology.machines(); ++machine) {
-    const RoundReports::MachineReport one = reports_.report(machine);
-    weight += one.weight;
-    contributing += one.contributors;
+bool PartialTask::gathered(Time now) {
+  // Where others need the core this one has it for a moment only, and is called again.
+  const int looks = context_.platform.crowded(now) ? 1 : kReportLooks;
+  for (int look = 0; look < looks; ++look) {
+    if (!gathering_->done()) continue;
+    gathering_.reset();
+    reports_.check(agreement_.next());
+    return true;
   }
-  return partial::divisor(shape_.scale, shape_.world_ranks, contributing, weight);
+  return false;
 }
 
-double PartialTask::reserve() const {
-  if (!divides_first()) return 1;
-  double most = 0;
-  for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    most = std::max(most, reports_.report(machine).weight);
+void PartialTask::begin_summing() {
+  state_ = State::summing;
+  if (sums_with_reports()) return add_up_gathered();
+  if (scaling().in_two_steps()) {
+    sum_.open(agreement_.next(), scaling().first_step(reports_.totals().heaviest));
   }
-  return reserve_for(most);
 }
 
-double PartialTask::reserve_for(double weight) const {
-  return divides_first() && weight > 0 ? std::exp2(std::ceil(std::log2(weight))) : 1;
+std::optional<double> PartialTask::scale() const {
+  const bool needs_reports = scaling().by_contributions() || scaling().in_two_steps();
+  if (!needs_reports) return 1 / scaling().divisor(0, 0);
+  if (state_ == State::gathering) return std::nullopt;
+  const RoundReports::Totals all = reports_.totals();
+  return scaling().first_step(all.heaviest) / scaling().divisor(all.contributors, all.weight);
 }
 
 void PartialTask::add_up_gathered() {
   std::vector<board::Term> terms(context_.topology.machines());
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
     terms[machine] = {.values = reports_.values(machine),
-                      .weight = reserve_for(reports_.report(machine).weight)};
+                      .weight = scaling().first_step(reports_.report(machine).weight)};
   }
-  board::weighted_sum(shape_.type, shape_.elements, terms, 1 / divisor(), rounds_.result());
+  const RoundReports::Totals all = reports_.totals();
+  board::weighted_sum(shape_.type, shape_.elements, terms,
+                      1 / scaling().divisor(all.contributors, all.weight), rounds_.result());
 }
 
-void PartialTask::open(double divisor) {
-  opened_ = true;
-  direct_ = {};
-  if (divisor == 1) direct_ = rounds_.only_share(agreement_.next());
-  if (direct_.values != nullptr) return;
-  rounds_.open(agreement_.next(), divisor);
-  const int chunks = rounds_.board().results.buffers().chunking().count;
-  if (const int helpers = world::helpers_to_wake(context_.roster, chunks); helpers > 0) {
-    rounds_.board().signal_helpers(helpers);
-  }
-}
-
-void PartialTask::advance_pieces(Time now) {
-  for (int look = 0; look < kLooks && under_way_; ++look) under_way_ = !sum_.done(moves_);
-  const std::size_t chunk = rounds_.board().results.buffers().chunking().chunk;
-  const std::size_t size = size_of(shape_.type);
-  if (!all_begun() && !under_way_) {
-    const std::size_t end = std::min(begun_ + piece_, shape_.elements);
-    void* sum = direct_.values;
-    if (sum == nullptr) {
-      const board::AttemptWord attempt = rounds_.board().running.attempt();
-      const Reduction::Outcome outcome = rounds_.board().running.help(
-          attempt, static_cast<int>(begun_ / chunk), static_cast<int>((end + chunk - 1) / chunk));
-      if (outcome == Reduction::Outcome::over) return;  // Another attempt has begun: look again.
-      if (outcome == Reduction::Outcome::pending) return overcome_stall(attempt, now);
-      sum = rounds_.staged(attempt);
-    }
-    if (divisor_unknown()) return;
-    void* const result = in_place() ? sum : rounds_.result();
-    sum_.begin({.mine = static_cast<std::byte*>(sum) + begun_ * size,
-                .result = static_cast<std::byte*>(result) + begun_ * size,
-                .elements = end - begun_,
-                .type = shape_.type,
-                .scale = reserve() / divisor()},
-               0);
-    under_way_ = true;
-    begun_ = end;
-  }
-}
-
-void PartialTask::overcome_stall(board::AttemptWord attempt, Time now) {
-  stall_.overcome(attempt, now, rounds_.board().event(),
-                  [&] { rounds_.board().running.retry(attempt); });
-}
-
-void PartialTask::conclude(Time now) {
-  const int machines = context_.topology.machines();
-  const std::size_t words = (shape_.world_ranks + 63) / 64;
-  partial::MachineRounds::Said said{.header = {.round = agreement_.next()},
-                                    .contributors = std::vector<std::uint64_t>(words),
-                                    .reporters = std::vector<std::uint64_t>(words)};
-  std::vector<Facts> facts_of(machines);
-  std::vector<Duration> times;
-  std::int64_t newest_at = std::numeric_limits<std::int64_t>::min();
-  int held_up_by = -1;
-  int counting_ranks = 0;
-  for (int machine = 0; machine < machines; ++machine) {
-    const RoundReports::MachineReport one = reports_.report(machine);
-    said.header.weight += one.weight;
-    said.header.staleness = std::max(said.header.staleness, one.staleness);
-    said.header.dropped += one.dropped;
-    if (one.newest >= 0 && one.newest_at > newest_at) {
-      newest_at = one.newest_at;
-      said.header.newest = static_cast<std::int16_t>(one.newest);
-    }
-    if (one.step_time > 0) times.emplace_back(one.step_time);
-    const int ranks = static_cast<int>(ranks_of_[machine].size());
-    facts_of[machine] = {.here = RankSet(ranks),
-                         .counting = RankSet(ranks),
-                         .seen = one.seen,
-                         .slowest = one.slowest};
-    held_up_by = std::max(held_up_by, one.held_up_by);
-    for (int rank = 0; rank < ranks; ++rank) {
-      const int number = ranks_of_[machine][rank];
-      const std::uint64_t bit = std::uint64_t{1} << (number % 64);
-      if (reports_.contains(machine, RoundReports::contributors, rank))
-        said.contributors[number / 64] |= bit;
-      if (reports_.contains(machine, RoundReports::reporters, rank))
-        said.reporters[number / 64] |= bit;
-      if (!reports_.contains(machine, RoundReports::counting, rank)) continue;
-      facts_of[machine].counting.insert(rank);
-      ++counting_ranks;
-    }
-  }
-  if (counting_ranks == 0) {
-    said.header.last = true;
-    for (int machine = 0; machine < machines; ++machine) {
-      said.header.dropped += reports_.report(machine).parting_drops;
-      for (int rank = 0; rank < static_cast<int>(ranks_of_[machine].size()); ++rank) {
-        const int number = ranks_of_[machine][rank];
-        if (!reports_.contains(machine, RoundReports::parting_reporters, rank)) continue;
-        said.reporters[number / 64] |= std::uint64_t{1} << (number % 64);
-      }
-    }
-    over_ = true;
-  }
-  // Who was waited for: the last to come, unless the window waited for another.
-  if (held_up_by >= 0) said.header.newest = static_cast<std::int16_t>(held_up_by);
-  typical_step_ = round::median(times);
-  if (in_place()) rounds_.adopt(direct_);
-  rounds_.publish(agreement_.next(), said);
-  agreement_.complete(facts_of, now);
+void PartialTask::publish(Time now) {
+  const RoundReports::Merged merged = reports_.merge(agreement_.next());
+  typical_step_ = merged.typical_step;
+  over_ = merged.said.header.last;
+  if (!sums_with_reports()) sum_.place();
+  rounds_.publish(agreement_.next(), merged.said);
+  agreement_.complete(merged.facts, now);
   post();
-  phase_ = Phase::agreeing;
+  state_ = State::agreeing;
 }
 
 }  // namespace syncopate::detail

@@ -68,6 +68,15 @@ TEST_F(EventTest, EverySignalIsNews) {
   }
 }
 
+TEST_F(EventTest, ANumberThatIsThereIsNoNews) {
+  event_->announce(platform_, 3);
+  const std::uint64_t seen = event_->read();
+  event_->announce(platform_, 3);
+  event_->announce(platform_, 2);
+  EXPECT_EQ(event_->number(), 3U);
+  EXPECT_EQ(event_->read(), seen);
+}
+
 TEST_F(EventTest, WhoSawOldNewsDoesNotSleep) {
   const auto before = event_->read();
   event_->signal(platform_);

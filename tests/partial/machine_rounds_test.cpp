@@ -153,6 +153,21 @@ TEST(MachineRounds, WhatIsSpareIsNotReadByARankThatAddsToIt) {
   EXPECT_GT(spare, 2);
 }
 
+TEST(MachineRoundsDeathTest, NoRoundIsTakenBeyondTheWindow) {
+  Machine machine(2);
+  for (RoundNumber round = 1; round <= 8; ++round) {
+    machine.take(round);
+    machine.publish(round);
+  }
+  EXPECT_DEATH(machine.take(9), "machine_rounds\\.h 2");
+}
+
+TEST(MachineRoundsDeathTest, RoundsArePublishedInOrder) {
+  Machine machine(2);
+  machine.take(1);
+  EXPECT_DEATH(machine.publish(2), "machine_rounds\\.h 1");
+}
+
 TEST(MachineRounds, WhatARankKeepsIsNotSpare) {
   Machine machine(1);
   const auto spare_in = [&](RoundNumber round, int deposits) {
