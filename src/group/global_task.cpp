@@ -62,7 +62,7 @@ std::vector<int> GlobalTask::contributors_of(int machine) const {
   const MachineReport report = report_of(machine);
   const std::vector<int>& machine_of = context_.topology.machine_of;
   if (report.count < 0 || report.count > largest_ || report.staleness > agreement_.global_step()) {
-    throw detail::BadMessage(machine, "brings more ranks, or older weights, than there are");
+    throw BadMessage(machine, "brings more ranks, or older weights, than there are");
   }
   std::vector<int> ranks;
   for (int i = 0, last = -1; i < report.count; ++i) {
@@ -70,8 +70,7 @@ std::vector<int> GlobalTask::contributors_of(int machine) const {
     std::memcpy(&rank, reports_.data() + machine * report_bytes_ + sizeof report + i * sizeof rank,
                 sizeof rank);
     if (rank <= last || rank >= context_.topology.ranks() || machine_of[rank] != machine) {
-      throw detail::BadMessage(machine,
-                               "names ranks that its machine has not, or out of their order");
+      throw BadMessage(machine, "names ranks that its machine has not, or out of their order");
     }
     ranks.push_back(last = rank);
   }

@@ -9,7 +9,6 @@ LocalRunner::LocalRunner(Board& board, const Membership& membership, const Group
     : board_(board),
       membership_(membership),
       roster_(roster),
-      platform_(platform),
       starter_(board, options.trigger, options.grace),
       stall_(roster, platform),
       stalls_ahead_(board.shape.window, world::Stall(roster, platform)),

@@ -61,7 +61,6 @@ class LocalRunner {
   Board& board_;
   const Membership& membership_;
   board::Roster& roster_;
-  board::Platform& platform_;
   Starter starter_;
   world::Stall stall_;
   std::vector<world::Stall> stalls_ahead_;  ///< Of rounds that this rank is not in yet.

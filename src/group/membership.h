@@ -13,9 +13,9 @@ namespace syncopate::group {
 struct OwnGroup {
   RoundNumber step = 0;
   int group = 0;
-  bool everyone = false;     ///< All ranks of the world average together.
-  bool spans = false;        ///< It has members on other machines: the agents run its round.
-  std::vector<int> members;  ///< On this machine, counted within it, in increasing order.
+  bool everyone = false;       ///< All ranks of the world average together.
+  bool spans = false;          ///< It has members on other machines: the agents run its round.
+  std::vector<int> members{};  ///< On this machine, counted within it, in increasing order.
 
   LocalGroup here() const { return {.step = step, .group = group, .members = members}; }
 };
