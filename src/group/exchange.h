@@ -1,43 +1,34 @@
-// One rank's side of a group average: publishes weights, runs or joins the round of its group,
-// and merges the result. There is no thread behind it: whoever waits for a round runs it. Only the
-// rounds of groups that span machines are run by the machines' agents (GroupTask).
+// One rank's side of a group average: publishes weights, waits for the mean of its group, and
+// merges the two. What a round is, and when it starts, is the board's business (board.h,
+// starter.h); how it is run, that of one of two runners, chosen when the collective is made.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <string>
-#include <vector>
+#include <variant>
 
-#include "agent/handle.h"
 #include "agent/wait.h"
-#include "board/event.h"
-#include "board/roster.h"
+#include "group/agent_runner.h"
 #include "group/board.h"
-#include "round/groups.h"
+#include "group/local_runner.h"
+#include "group/membership.h"
+#include "group/merger.h"
 #include "round/step_times.h"
 #include "syncopate/group_average.h"
 
-namespace syncopate::detail {
+namespace syncopate::group {
 
-class GroupExchange {
+class Exchange {
  public:
   /// `options` are complete. Other ranks may use the board only after every rank has called
   /// the constructor: it publishes the initial weights.
-  GroupExchange(board::Roster& roster, board::Platform& platform, const Duration& timeout,
-                std::byte* memory, std::size_t elements, DataType type, const void* initial,
-                const GroupOptions& options, std::shared_ptr<void> kept = nullptr,
-                AgentHandle agent = {});
-  ~GroupExchange();
-  GroupExchange(const GroupExchange&) = delete;
-  GroupExchange& operator=(const GroupExchange&) = delete;
-
-  /// For `ranks` ranks on one machine, or for one that is part of a larger world.
-  static board::GroupShape shape(std::size_t elements, DataType type, int ranks,
-                                 const GroupOptions& options);
-  static board::GroupShape shape(std::size_t elements, DataType type, const board::Roster& roster,
-                                 const GroupOptions& options);
+  Exchange(board::Roster& roster, board::Platform& platform, const Duration& timeout,
+           std::byte* memory, const Shape& shape, const void* initial, const GroupOptions& options,
+           std::shared_ptr<void> kept = nullptr, detail::AgentHandle agent = {});
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
 
   void* weights();
   /// Makes the weights this rank's contribution to the next step.
@@ -48,73 +39,54 @@ class GroupExchange {
   GroupReceipt finish(void* out);
   void leave();
 
-  std::size_t elements() const { return elements_; }
-  DataType type() const { return type_; }
-  board::GroupBoard& board() { return board_; }
+  Board& board() { return board_; }
+  const Board& board() const { return board_; }
 
  private:
+  using AnyRunner = std::variant<LocalRunner, AgentRunner>;
+  enum class State {
+    computing,  // the rank works on its weights
+    published,  // they are on the board; the rank waits for the mean, or will
+    closed,     // the rank has left
+  };
+  /// How long this rank waited, and for whom.
+  struct Waited {
+    Duration lasted{0};
+    int rank = -1;
+  };
+
+  AnyRunner choose_runner(const GroupOptions& options, detail::AgentHandle agent);
+  template <typename Action>
+  decltype(auto) with_runner(const Action& action) {
+    return std::visit(action, runner_);
+  }
   void check_open() const;
-  bool everyone_at(std::uint64_t step) const { return plan_.everyone_at(step); }
-  int group_at(std::uint64_t step) const { return plan_.group_at(step, roster_.rank()); }
-  /// Those of this machine, counted within it.
-  std::vector<int> members_at(std::uint64_t step) const;
-  bool spans_machines(std::uint64_t step) const;
-  void wait_for_agent();
-  Duration grace() const;
-  bool all_members_here() const;
-  board::Time progress(board::Time now);
-  board::Time overcome_stall(board::Time now);
-  void await_result();
-  /// Whether the round of this step waits for `rank` to come.
-  bool awaits(int rank) const;
-  int whom_we_wait_for() const;
-  int await_free_slot();
-  /// Waits for news, unless the deadline has passed.
-  void pause(board::Event& event, std::uint64_t news, board::Time until);
-  void merge(void* out, int buffer);
-  void merge_late(void* out, int buffer);
-  /// Keeps this rank's last step while rounds ahead have weights from before it.
-  void keep_step();
-  GroupReceipt receipt(int buffer) const;
-  /// Whether `rank` keeps this one from the end of its step.
-  bool holds_up(int rank) const;
-  std::string blame() const;
+  bool has_result() const { return board_.results.buffer_of(group_.here()) != kNoBuffer; }
+  int free_slot() const;
+  template <typename Runner>
+  Waited await_result(Runner& runner);
+  template <typename Runner>
+  int await_free_slot(Runner& runner);
+  /// The one loop: `advance` does what can be done, until `done`.
+  template <typename Runner, typename Done, typename Advance>
+  Waited await(Runner& runner, const Done& done, const Advance& advance);
+  GroupReceipt receipt(int buffer, const Waited& waited);
 
   std::shared_ptr<void> kept_;  ///< First, to go last: the memory and the world.
   board::Roster& roster_;
   board::Platform& platform_;
-  GroupOptions options_;
-  std::size_t elements_;
-  DataType type_;
-  round::GroupPlan plan_;
-  board::GroupBoard board_;
+  Board board_;
+  Membership membership_;
+  AnyRunner runner_;
+  Merger merger_;
   world::Wait wait_;
-  int helpers_;
-  AgentHandle agent_;         ///< Where the world has several machines.
-  std::vector<int> seat_of_;  ///< Of each rank of the world on this machine; -1 for the others.
 
-  /// For LateMerge::keep: the weights as the last step found them, and steps that rounds ahead of
-  /// this rank have not seen, oldest first.
-  std::vector<std::byte> origin_;
-  struct Taken {
-    std::uint64_t step;
-    std::vector<std::byte> movement;
-  };
-  std::deque<Taken> unseen_;
-
-  int working_ = 0;         ///< The slot that weights() returns.
-  std::uint64_t step_ = 0;  ///< Steps completed.
-  bool published_ = false;  ///< Between publish() and finish().
-  bool closed_ = false;
-  std::vector<int> members_;  ///< Of this step's group, on this machine.
-  bool spanning_ = false;     ///< Whether it has others.
-  board::LocalGroup where_;
-  world::Stall stall_;
+  State state_ = State::computing;
+  OwnGroup group_;   ///< At the step that was published last.
+  int working_ = 0;  ///< The slot that weights() returns.
+  bool measures_steps_;
   round::StepTimes step_times_;
-  board::Time computing_since_ = 0;
-  Duration waited_{0};
-  int waited_for_ = -1;
-  bool blocked_ = false;  ///< The window holds the step up.
+  Time computing_since_;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::group

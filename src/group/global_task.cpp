@@ -1,31 +1,23 @@
 #include "group/global_task.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 
 #include "agent/wait.h"
 #include "base/bad_message.h"
 
-namespace syncopate::detail {
+namespace syncopate::group {
 
-using board::Time;
-
-double reserve_of(DataType type, int members) {
-  return type == DataType::float16 ? std::exp2(std::ceil(std::log2(members))) : 1;
-}
-
-GlobalTask::GlobalTask(TaskContext& context, const board::GroupShape& shape,
-                       board::MachineGroupBoard& board, round::GroupAgreement& agreement)
+GlobalTask::GlobalTask(detail::TaskContext& context, MachineRounds& rounds,
+                       round::GroupAgreement& agreement)
     : context_(context),
-      shape_(shape),
-      board_(board),
+      rounds_(rounds),
       agreement_(agreement),
-      everybody_(shape.ranks),
-      sum_(*context.channel, context.topology, shape.elements * size_of(shape.type),
+      all_ranks_(rounds.board().shape.ranks),
+      sum_(*context.channel, context.topology, rounds.board().shape.vector_bytes(),
            fabric::Combine::sum) {
-  std::iota(everybody_.begin(), everybody_.end(), 0);
+  std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
   std::vector<int> ranks(context_.topology.machines());
   for (const int machine : context_.topology.machine_of) ++ranks[machine];
   largest_ = *std::max_element(ranks.begin(), ranks.end());
@@ -35,9 +27,9 @@ GlobalTask::GlobalTask(TaskContext& context, const board::GroupShape& shape,
 }
 
 Time GlobalTask::work(Time now) {
-  if (phase_ == Phase::idle && agreement_.global_due() && !begin()) return now + world::kShortly;
-  if (phase_ == Phase::gathering && gathering_->done()) sum_up();
-  if (phase_ == Phase::summing && sum_.done(moves_)) conclude();
+  if (state_ == State::idle && agreement_.global_due() && !begin()) return now + world::kShortly;
+  if (state_ == State::gathering && gathering_->done()) sum_up();
+  if (state_ == State::summing && sum_.done(moves_)) conclude();
   return board::kNever;
 }
 
@@ -45,9 +37,8 @@ bool GlobalTask::begin() {
   const round::GroupAgreement::MachineReport agreed = agreement_.report();
   share_ = {};
   if (agreed.step > 0) {
-    if (buffer_ < 0) buffer_ = board_.reserve_result(where());
-    if (buffer_ < 0) return false;
-    share_ = board_.choose_all(where());
+    if (!rounds_.reserve(where(), place_)) return false;
+    share_ = rounds_.choose(where());
   }
   const MachineReport own{.agreed = agreed,
                           .staleness = share_.staleness,
@@ -57,7 +48,7 @@ bool GlobalTask::begin() {
     std::memcpy(mine_.data() + sizeof own + i * sizeof(int), &share_.contributors[i], sizeof(int));
   }
   gathering_ = context_.channel->gather(mine_.data(), report_bytes_, reports_.data());
-  phase_ = Phase::gathering;
+  state_ = State::gathering;
   return true;
 }
 
@@ -95,35 +86,30 @@ void GlobalTask::sum_up() {
     agreed.push_back(report_of(machine).agreed);
     contributors += static_cast<int>(contributors_of(machine).size());
   }
-  phase_ = Phase::idle;
+  state_ = State::idle;
   if (agreement_.gather(agreed) == 0) return;
-  if (buffer_ < 0) unread_.resize(shape_.elements * size_of(shape_.type));
-  void* const values = buffer_ >= 0 ? board_.values(buffer_) : unread_.data();
-  board::weighted_sum(shape_.type, shape_.elements, share_.terms,
-                      1 / reserve_of(shape_.type, largest_), values);
+  if (place_.buffer == kNoBuffer) rounds_.set_aside(place_);
+  const Shape& shape = rounds_.board().shape;
+  void* const values = rounds_.values(place_);
+  board::weighted_sum(shape.type, shape.elements, share_.terms, mean().of_machine(), values);
   sum_.begin({.mine = values,
               .result = values,
-              .elements = shape_.elements,
-              .type = shape_.type,
-              .scale = reserve_of(shape_.type, largest_) / std::max(contributors, 1)},
-             kTogetherTag);
-  phase_ = Phase::summing;
+              .elements = shape.elements,
+              .type = shape.type,
+              .scale = mean().of_all(contributors)},
+             kGlobalTag);
+  state_ = State::summing;
 }
 
 void GlobalTask::conclude() {
-  std::vector<int> contributors;
-  std::uint64_t staleness = 0;
+  MachineRounds::Said said;
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    staleness = std::max(staleness, report_of(machine).staleness);
-    const std::vector<int> theirs = contributors_of(machine);
-    contributors.insert(contributors.end(), theirs.begin(), theirs.end());
+    said.add(contributors_of(machine), report_of(machine).staleness);
   }
-  if (buffer_ >= 0) {
-    board_.publish_mean(where(), buffer_, contributors, staleness);
-  }
-  buffer_ = -1;
+  rounds_.publish(where(), place_, said);
+  place_.buffer = kNoBuffer;
   agreement_.complete_global();
-  phase_ = Phase::idle;
+  state_ = State::idle;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::group

@@ -9,30 +9,25 @@
 
 #include "agent/task.h"
 #include "fabric/machine_sum.h"
-#include "group/machine_board.h"
+#include "group/machine_rounds.h"
+#include "group/mean.h"
 #include "round/group_agreement.h"
 
-namespace syncopate::detail {
+namespace syncopate::group {
 
 /// What machines send each other for it has this tag and the next one.
-inline constexpr int kTogetherTag = 0;
-
-/// What a machine divides its sum of up to `members` weights by before it goes on its way: float16
-/// may not hold it. A power of two, and no more than one machine needs, as small numbers lose bits
-/// by it.
-double reserve_of(DataType type, int members);
+inline constexpr int kGlobalTag = 0;
 
 class GlobalTask {
  public:
-  GlobalTask(TaskContext& context, const board::GroupShape& shape, board::MachineGroupBoard& board,
-             round::GroupAgreement& agreement);
+  GlobalTask(detail::TaskContext& context, MachineRounds& rounds, round::GroupAgreement& agreement);
 
   /// Does what can be done; returns when to look again without news.
-  board::Time work(board::Time now);
+  Time work(Time now);
 
-  bool under_way() const { return phase_ != Phase::idle; }
+  bool under_way() const { return state_ != State::idle; }
   /// Whether vectors are on their way.
-  bool moving() const { return phase_ == Phase::summing; }
+  bool moving() const { return state_ == State::summing; }
   std::uint64_t moves() const { return moves_; }
 
  private:
@@ -42,7 +37,11 @@ class GlobalTask {
     std::uint64_t staleness = 0;
     int count = 0;
   };
-  enum class Phase { idle, gathering, summing };
+  enum class State {
+    idle,       // not all ranks of this machine are there
+    gathering,  // this machine has reported; the reports of the others are awaited
+    summing,    // all have reported; the machines sum up
+  };
 
   /// Returns false if there is no buffer at the moment.
   bool begin();
@@ -51,27 +50,26 @@ class GlobalTask {
   MachineReport report_of(int machine) const;
   /// The contributors of a machine. Throws BadMessage if they cannot be.
   std::vector<int> contributors_of(int machine) const;
-  board::LocalGroup where() const {
-    return {.step = agreement_.global_step(), .group = 0, .members = everybody_};
+  LocalGroup where() const {
+    return {.step = agreement_.global_step(), .group = 0, .members = all_ranks_};
   }
+  MeanOfMachines mean() const { return {rounds_.board().shape.type, largest_}; }
 
-  TaskContext& context_;
-  board::GroupShape shape_;
-  board::MachineGroupBoard& board_;
+  detail::TaskContext& context_;
+  MachineRounds& rounds_;
   round::GroupAgreement& agreement_;
-  std::vector<int> everybody_;  ///< Of this machine.
+  std::vector<int> all_ranks_;  ///< Of this machine.
   int largest_ = 0;             ///< How many ranks a machine has at most.
   std::size_t report_bytes_;
   std::vector<std::byte> mine_;
   std::vector<std::byte> reports_;
 
-  Phase phase_ = Phase::idle;
-  board::MachineGroupBoard::Share share_;
-  int buffer_ = -1;                ///< Where this machine's sum is, and then the mean …
-  std::vector<std::byte> unread_;  ///< … or here, if nobody is left on this machine.
+  State state_ = State::idle;
+  MachineRounds::Share share_;
+  MachineRounds::Place place_;
   std::unique_ptr<fabric::Operation> gathering_;
-  MachineSum sum_;
+  detail::MachineSum sum_;
   std::uint64_t moves_ = 0;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::group

@@ -2,8 +2,8 @@
 
 #include "base/options.h"
 #include "board/roster.h"
-#include "group/board.h"
-#include "group/exchange.h"
+#include "group/shape.h"
+#include "round/groups.h"
 #include "syncopate/error.h"
 
 namespace syncopate::detail {
@@ -25,7 +25,7 @@ GroupOptions complete(GroupOptions options, int ranks) {
 void check(const GroupOptions& options, int ranks, int together) {
   check_values(options, ranks);
   const GroupOptions full = complete(options, ranks);
-  board::GroupShape shape = GroupExchange::shape(0, DataType::float32, ranks, full);
+  group::Shape shape = group::Shape::of(0, DataType::float32, ranks, full);
   shape.ranks = together;
   const int buffers = shape.buffers();
   if (buffers > board::kMostBuffers) {

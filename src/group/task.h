@@ -14,20 +14,23 @@
 #include "agent/task.h"
 #include "fabric/sum_by_parts.h"
 #include "group/global_task.h"
-#include "group/machine_board.h"
+#include "group/machine_rounds.h"
+#include "group/mean.h"
 #include "round/group_agreement.h"
 #include "syncopate/group_average.h"
 
 namespace syncopate::detail {
-
 class Region;
+}  // namespace syncopate::detail
 
-class GroupTask final : public AgentTask {
+namespace syncopate::group {
+
+class Task final : public detail::AgentTask {
  public:
-  GroupTask(TaskContext context, std::shared_ptr<Region> region, const board::GroupShape& shape,
-            const GroupOptions& options);
+  Task(detail::TaskContext context, std::shared_ptr<detail::Region> region, const Shape& shape,
+       const GroupOptions& options);
 
-  board::Time work(board::Time now) override;
+  Time work(Time now) override;
   void hear(int from, std::span<const std::byte> message) override;
   bool urgent() const override { return agreement_.somebody_waits(); }
   bool moving() const override { return moving_; }
@@ -36,37 +39,39 @@ class GroupTask final : public AgentTask {
   bool over() const override { return agreement_.over(); }
 
  private:
-  /// A round to which this machine has brought its share.
+  /// A round to which this machine has brought its share. (Before that it is the agreement's: see
+  /// GroupAgreement::started.)
   struct Work {
-    int buffer = -1;                ///< Where this machine's sum is, and then the mean …
-    std::vector<std::byte> unread;  ///< … or here, if no member of this machine is left.
-    std::optional<SumByParts> sum;  ///< Once all shares are known.
+    enum class State {
+      sharing,  // this machine's share is told; those of others are awaited
+      summing,  // all shares are known; the machines sum up
+      over,     // the mean is published
+    };
+    State state = State::sharing;
+    MachineRounds::Place place;
+    std::optional<detail::SumByParts> sum;  ///< From `summing` on.
   };
 
-  board::Time observe(board::Time now);
+  Time observe(Time now);
   std::vector<round::GroupFacts> facts();
   void post();
-  board::LocalGroup where(const round::GroupRound& round) const;
+  LocalGroup where(const round::GroupRound& round) const;
+  MeanOfMachines mean(const round::GroupRound& round) const;
   /// Returns false if there is no buffer at the moment.
   bool begin(const round::GroupRound& round);
-  void* values(Work& work) const {
-    return work.buffer >= 0 ? board_.values(work.buffer) : work.unread.data();
-  }
+  void advance(const round::GroupRound& round, Work& work);
   void sum_up(const round::GroupRound& round, Work& work);
-  /// Returns whether the mean is published.
-  bool advance(const round::GroupRound& round, Work& work);
+  void conclude(const round::GroupRound& round, Work& work);
   int tag(const round::GroupRound& round) const;
 
-  TaskContext context_;
-  std::shared_ptr<Region> region_;
-  board::GroupShape shape_;
-  board::MachineGroupBoard board_;
+  detail::TaskContext context_;
+  std::shared_ptr<detail::Region> region_;
+  MachineRounds rounds_;
   round::GroupAgreement agreement_;
-  std::size_t bytes_;
   std::map<round::GroupRound, Work> under_way_;
   GlobalTask global_;
   bool moving_ = false;
   std::uint64_t moves_ = 0;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::group

@@ -16,6 +16,11 @@ const char* to_string(LateMerge late) { return late == LateMerge::average ? "ave
 
 namespace detail {
 
+/// The name that the public header knows it by.
+class GroupExchange final : public group::Exchange {
+  using group::Exchange::Exchange;
+};
+
 std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
                                           const void* initial, const GroupOptions& options) {
   const std::shared_ptr<WorldState>& state = WorldAccess::state(world);
@@ -27,14 +32,14 @@ std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elemen
                 "Give the common initial weights");
   }
   const GroupOptions full = complete(options, world.size());
-  const board::GroupShape shape = GroupExchange::shape(elements, type, state->roster(), full);
+  const auto shape = group::Shape::of(elements, type, state->roster(), full);
   const CollectiveSpec spec{
       .kind = CollectiveSpec::Kind::group, .type = type, .elements = elements, .group = full};
   auto region = state->make_region(describe(elements, type, full), spec, shape.bytes(),
                                    shape.smallest_bytes());
   std::byte* memory = region->data();
   auto exchange = std::make_shared<GroupExchange>(
-      state->roster(), state->platform(), state->timeout(), memory, elements, type, initial, full,
+      state->roster(), state->platform(), state->timeout(), memory, shape, initial, full,
       std::make_shared<Kept>(state, std::move(region)), state->agent_handle());
   // From here on a group may use any rank's weights: all must have published the initial ones.
   state->barrier();
@@ -56,15 +61,16 @@ GroupReceipt GroupAverageBase::average() {
 }
 
 GroupReceipt GroupAverageBase::average_values(void* values, std::size_t elements) {
-  check_buffer("to average", values, elements, exchange_->elements());
+  const group::Shape& shape = exchange_->board().shape;
+  check_buffer("to average", values, elements, shape.elements);
   void* slot = exchange_->weights();
-  if (elements > 0) std::memcpy(slot, values, elements * size_of(exchange_->type()));
+  if (elements > 0) std::memcpy(slot, values, shape.vector_bytes());
   exchange_->publish();
   return exchange_->finish(values);
 }
 
 void GroupAverageBase::leave() { exchange_->leave(); }
-std::size_t GroupAverageBase::size() const { return exchange_->elements(); }
+std::size_t GroupAverageBase::size() const { return exchange_->board().shape.elements; }
 
 }  // namespace detail
 }  // namespace syncopate

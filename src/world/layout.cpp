@@ -2,7 +2,7 @@
 // refused (board/imprint.h).
 #include "agent/mailbox.h"
 #include "board/imprint.h"
-#include "group/board.h"
+#include "group/shape.h"
 #include "partial/shape.h"
 
 namespace syncopate::board {
@@ -14,7 +14,7 @@ std::uint64_t layout_behind_roster() {
   for (const int world_ranks : {kRanks, kRanks + 2}) {
     const partial::Shape partial{
         .elements = kElements, .ranks = kRanks, .world_ranks = world_ranks};
-    const GroupShape group{.elements = kElements, .ranks = kRanks, .world_ranks = world_ranks};
+    const group::Shape group{.elements = kElements, .ranks = kRanks, .world_ranks = world_ranks};
     for (const std::size_t size : {partial.bytes(), group.bytes()}) {
       hash = (hash ^ size) * 0x100000001b3;
     }

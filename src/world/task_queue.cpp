@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "agent/control_memory.h"
-#include "group/exchange.h"
+#include "group/shape.h"
 #include "group/task.h"
 #include "partial/shape.h"
 #include "partial/task.h"
@@ -17,7 +17,7 @@ using Kind = CollectiveSpec::Kind;
 /// The memory that a collective takes on the board of its machine.
 std::size_t region_bytes(const CollectiveSpec& spec, const board::Roster& roster) {
   if (spec.kind == Kind::group) {
-    return GroupExchange::shape(spec.elements, spec.type, roster, spec.group).bytes();
+    return group::Shape::of(spec.elements, spec.type, roster, spec.group).bytes();
   }
   return partial::Shape::of(spec.elements, spec.type, roster, spec.partial).bytes();
 }
@@ -26,8 +26,8 @@ std::unique_ptr<AgentTask> make_task(const CollectiveSpec& spec, TaskContext con
                                      std::shared_ptr<Region> region) {
   const board::Roster& roster = context.roster;
   if (spec.kind == Kind::group) {
-    const auto shape = GroupExchange::shape(spec.elements, spec.type, roster, spec.group);
-    return std::make_unique<GroupTask>(std::move(context), std::move(region), shape, spec.group);
+    const auto shape = group::Shape::of(spec.elements, spec.type, roster, spec.group);
+    return std::make_unique<group::Task>(std::move(context), std::move(region), shape, spec.group);
   }
   const auto shape = partial::Shape::of(spec.elements, spec.type, roster, spec.partial);
   const bool bits = spec.kind == Kind::carrier;

@@ -18,7 +18,7 @@
 namespace syncopate::testing {
 namespace {
 
-using detail::GroupExchange;
+using group::Exchange;
 
 constexpr Time kMillisecond = 1'000'000;
 constexpr Time kStop = 10'000 * kMillisecond;
@@ -38,13 +38,12 @@ class Pins final : private Machine::Observer {
     const GroupOptions options{.group_size = 2, .synchronize_every = 0, .window = 8};
     stage_.set(kRanks);
     const std::vector<double> initial(kElements, 0);
-    exchanges_ = stage_.make<GroupExchange>(
-        GroupExchange::shape(kElements, DataType::float64, kRanks, options).bytes(),
-        [&](int rank, std::byte* memory) {
-          return std::make_unique<GroupExchange>(
-              stage_.roster(rank), stage_.platform(rank), rank == 0 ? timeout_of_rank_0_ : kTimeout,
-              memory, kElements, DataType::float64, initial.data(), options);
-        });
+    const auto shape = group::Shape::of(kElements, DataType::float64, kRanks, options);
+    exchanges_ = stage_.make<Exchange>(shape.bytes(), [&](int rank, std::byte* memory) {
+      return std::make_unique<Exchange>(stage_.roster(rank), stage_.platform(rank),
+                                        rank == 0 ? timeout_of_rank_0_ : kTimeout, memory, shape,
+                                        initial.data(), options);
+    });
     stage_.machine().observe(this);
     stage_.machine().limit_steps(1'000'000);
     Random random(1);
@@ -109,7 +108,7 @@ class Pins final : private Machine::Observer {
   }
 
   Stage stage_;
-  std::vector<std::unique_ptr<GroupExchange>> exchanges_;
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
   Step stop_at_ = Step::reduce;
   std::array<int, kRanks> step_{};
   std::array<bool, kRanks> was_stopped_{};

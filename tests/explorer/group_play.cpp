@@ -10,8 +10,8 @@
 namespace syncopate::testing {
 namespace {
 
-using board::GroupBoard;
-using detail::GroupExchange;
+using group::Board;
+using group::Exchange;
 
 /// Longer than anything that a plan lets happen: whoever reaches it waited for nothing.
 const Duration kTimeout = std::chrono::hours(1);
@@ -41,15 +41,13 @@ const std::string& GroupPlay::run(const GroupPlan& plan, Machine::Scheduler& sch
   schedule_ = std::make_unique<round::GroupSchedule>(plan.ranks, plan.options.group_size,
                                                      plan.options.rotate, plan.options.seed);
   stage_.set(plan.ranks);
-  const board::GroupShape shape =
-      GroupExchange::shape(plan.elements, DataType::float64, plan.ranks, plan.options);
-  exchanges_ = stage_.make<GroupExchange>(shape.bytes(), [&](int rank, std::byte* memory) {
+  const auto shape = group::Shape::of(plan.elements, DataType::float64, plan.ranks, plan.options);
+  exchanges_ = stage_.make<Exchange>(shape.bytes(), [&](int rank, std::byte* memory) {
     std::vector<double> initial(plan.elements);
     for (std::size_t e = 0; e < plan.elements; ++e) initial[e] = value(rank, 0, e);
     merges_[rank] = {plan.options.late, initial};
-    return std::make_unique<GroupExchange>(stage_.roster(rank), stage_.platform(rank), kTimeout,
-                                           memory, plan.elements, DataType::float64, initial.data(),
-                                           plan.options);
+    return std::make_unique<Exchange>(stage_.roster(rank), stage_.platform(rank), kTimeout, memory,
+                                      shape, initial.data(), plan.options);
   });
   Machine& machine = stage_.machine();
   machine.observe(this);
@@ -81,7 +79,7 @@ Ranks GroupPlay::members_of(int step, int group) const {
 Ranks GroupPlay::gone() const {
   Ranks ranks = left_;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
-    if (!exchanges_[rank]->board().counts(rank)) ranks |= bit(rank);
+    if (!exchanges_[rank]->board().participants.counts(rank)) ranks |= bit(rank);
   }
   return ranks;
 }
@@ -99,15 +97,17 @@ void GroupPlay::look(int rank, Step at) {
 }
 
 void GroupPlay::scan() {
-  const GroupBoard& board = exchanges_[0]->board();
+  const Board& board = exchanges_[0]->board();
   const int last = *std::max_element(step_.begin(), step_.end());
   for (int step = 1; step <= last; ++step) {
     for (int group = 0; group < (everyone_at(step) ? 1 : schedule_->groups()); ++group) {
       Round& round = rounds_[step][group];
       if (round.done) continue;
-      const board::LocalGroup where{.step = static_cast<std::uint64_t>(step), .group = group};
-      if (!round.started && board.attempt(where).round == where.step) note_start(step, group);
-      if (const int buffer = board.result(where); buffer >= 0) note_result(step, group, buffer);
+      const group::LocalGroup where{.step = static_cast<std::uint64_t>(step), .group = group};
+      if (!round.started && board.rounds.attempt(where).round == where.step)
+        note_start(step, group);
+      if (const int buffer = board.results.buffer_of(where); buffer >= 0)
+        note_result(step, group, buffer);
     }
   }
 }
@@ -116,17 +116,18 @@ void GroupPlay::note_start(int step, int group) {
   const std::string where =
       " when step " + std::to_string(step) + " of group " + std::to_string(group) + " was started";
   Round& round = rounds_[step][group];
-  const GroupBoard& board = exchanges_[0]->board();
+  const Board& board = exchanges_[0]->board();
   round.started = true;
   round.gone = gone();
   const Ranks members = members_of(step, group);
   bool somebody = false;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
-    round.newest[rank] = static_cast<int>(board.published_step(rank));
+    round.newest[rank] = static_cast<int>(board.publications.newest(rank).step);
     const bool member = (members & bit(rank)) != 0;
     somebody |= member && round.newest[rank] >= step;
     const bool counts = (round.gone & bit(rank)) == 0;
-    if (counts && board.seen(rank) + plan_->options.window < static_cast<std::uint64_t>(step)) {
+    if (counts &&
+        board.participants.seen(rank) + plan_->options.window < static_cast<std::uint64_t>(step)) {
       fail("rank " + std::to_string(rank) + " was more than the window behind" + where);
     }
     const bool waits = everyone_at(step) || plan_->options.trigger.kind == Trigger::Kind::all;
@@ -144,8 +145,8 @@ void GroupPlay::note_result(int step, int group, int buffer) {
   round.done = true;
   ++rounds_run_;
   if (!round.started) fail("a result without a start" + where);
-  const GroupBoard& board = exchanges_[0]->board();
-  const board::Reduction& results = board.results();
+  const Board& board = exchanges_[0]->board();
+  const board::Reduction& results = board.results.buffers();
   round.members = results.contributors(buffer)[0];
   std::memcpy(round.mean.data(), results.values(buffer), plan_->elements * sizeof(double));
   const int count = std::popcount(round.members);
@@ -155,7 +156,7 @@ void GroupPlay::note_result(int step, int group, int buffer) {
   if ((scheduled & ~round.members & ~gone()) != 0) fail("a member was left out" + where);
   for (int rank = 0; rank < plan_->ranks; ++rank) {
     if ((round.members & bit(rank)) == 0) continue;
-    const int newest = std::min(step, static_cast<int>(board.published_step(rank)));
+    const int newest = std::min(step, static_cast<int>(board.publications.newest(rank).step));
     int used = newest;
     const auto digit = [&](std::size_t e) {
       const double sum = std::round(round.mean[e] * count);
@@ -186,7 +187,7 @@ void GroupPlay::idle() {
   // Somebody who is stopped or dead may have it in hand, and grace takes its time.
   if (!plan_->faults.empty() || plan_->tick > 0 || plan_->options.grace != no_grace()) return;
   const Ranks away = gone();
-  GroupBoard& board = exchanges_[0]->board();
+  Board& board = exchanges_[0]->board();
   for (int rank = 0; rank < plan_->ranks; ++rank) {
     const int step = step_[rank];
     if ((waiting_ & bit(rank)) == 0 || (away & bit(rank)) != 0) continue;
@@ -194,10 +195,11 @@ void GroupPlay::idle() {
     bool could = true;
     for (int other = 0; other < plan_->ranks; ++other) {
       if ((away & bit(other)) != 0) continue;
-      could &= board.seen(other) + plan_->options.window >= static_cast<std::uint64_t>(step);
+      could &= board.participants.seen(other) + plan_->options.window >=
+               static_cast<std::uint64_t>(step);
       const bool waits = everyone_at(step) || plan_->options.trigger.kind == Trigger::Kind::all;
       if (waits && group_of(step, other) == group) {
-        could &= board.published_step(other) >= static_cast<std::uint64_t>(step);
+        could &= board.publications.newest(other).step >= static_cast<std::uint64_t>(step);
       }
     }
     if (could) fail("everybody sleeps, and step " + std::to_string(step) + " could go on");
@@ -214,7 +216,7 @@ void GroupPlay::fill(int rank, int step, double* values) {
 }
 
 void GroupPlay::act(int rank) {
-  GroupExchange& exchange = *exchanges_[rank];
+  Exchange& exchange = *exchanges_[rank];
   Machine& machine = stage_.machine();
   const GroupPlan::Call call = plan_->calls[rank];
   Values own{};

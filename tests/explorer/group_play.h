@@ -71,7 +71,7 @@ class GroupPlay final : private Machine::Observer {
   bool trace_ = false;
   std::string failure_;
   std::unique_ptr<round::GroupSchedule> schedule_;
-  std::vector<std::unique_ptr<detail::GroupExchange>> exchanges_;
+  std::vector<std::unique_ptr<group::Exchange>> exchanges_;
   std::array<std::array<Round, kMostRanks>, kMostSteps> rounds_{};
   std::array<GroupMerge<double>, kMostRanks> merges_;
   std::array<Step, Machine::kMostRanks> last_step_{};

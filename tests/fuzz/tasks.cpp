@@ -13,7 +13,7 @@
 #include "board/segment.h"
 #include "fuzz/input.h"
 #include "fuzz/refused.h"
-#include "group/exchange.h"
+#include "group/board.h"
 #include "group/messages.h"
 #include "group/task.h"
 #include "partial/messages.h"
@@ -223,29 +223,31 @@ void play_group(Machine& machine) {
                              .trigger = input.below(2) == 1 ? all() : first(),
                              .window = 1 + input.below(3)};
   const auto type = static_cast<DataType>(input.below(4));
-  const auto shape = detail::GroupExchange::shape(kElements, type, machine.roster(0), options);
+  const auto shape = group::Shape::of(kElements, type, machine.roster(0), options);
   auto region = machine.region(shape.bytes());
   const round::GroupPlan plan(4, options);
-  std::vector<std::unique_ptr<board::GroupBoard>> ranks;
+  std::vector<std::unique_ptr<group::Board>> ranks;
   std::vector<std::uint64_t> steps(kOwnRanks);
   for (int rank = 0; rank < kOwnRanks; ++rank) {
-    ranks.push_back(std::make_unique<board::GroupBoard>(region->data(), shape, machine.roster(rank),
-                                                        machine.platform()));
-    ranks.back()->publish(1, 0);
+    ranks.push_back(std::make_unique<group::Board>(region->data(), shape, machine.roster(rank),
+                                                   machine.platform()));
+    ranks.back()->publications.publish(1, 0);
   }
-  detail::GroupTask task(machine.context(), region, shape, options);
+  group::Task task(machine.context(), region, shape, options);
   const auto act = [&](int rank) {
-    board::GroupBoard& board = *ranks[rank];
+    group::Board& board = *ranks[rank];
     std::uint64_t& step = steps[rank];
     const auto group_of = [&](std::uint64_t at) { return plan.group_at(at, rank); };
-    if (step > board.seen(rank)) {  // It waits.
-      if (board.result({.step = step, .group = group_of(step)}) >= 0) board.release_through(step);
+    if (step > board.participants.seen(rank)) {  // It waits.
+      if (board.results.buffer_of({.step = step, .group = group_of(step)}) >= 0) {
+        board.window.release_through(step);
+      }
       return;
     }
-    const int slot = board.free_slot(step + 1, group_of);
+    const int slot = board.publications.free_slot(step + 1, group_of);
     if (slot < 0) return;
-    board.publish(slot, ++step);
-    board.set_waiting(step);
+    board.publications.publish(slot, ++step);
+    board.participants.set_waiting(step);
   };
   machine.play(task, act, [&] {
     round::GroupMessage message{

@@ -32,7 +32,7 @@ class Stage {
   /// Memory of a collective, zeroed; valid until the next call.
   std::byte* region(std::size_t bytes) { return region_.zeroed(bytes); }
 
-  /// One exchange per rank (PartialExchange, GroupExchange) on one region of `bytes` bytes.
+  /// One exchange per rank (PartialExchange, group::Exchange) on one region of `bytes` bytes.
   /// `make_one(rank, memory)` makes them, in the order of ranks.
   template <typename Exchange, typename MakeOne>
   std::vector<std::unique_ptr<Exchange>> make(std::size_t bytes, const MakeOne& make_one) {
