@@ -14,14 +14,12 @@ constexpr int kBits = 64;
 
 }  // namespace
 
-RoundReports::RoundReports(const fabric::Topology& topology, std::size_t values_bytes)
-    : machine_of_(topology.machine_of), ranks_(topology.machines()) {
-  for (const int machine : machine_of_) ++ranks_[machine];
-  const int most = *std::max_element(ranks_.begin(), ranks_.end());
-  set_words_ = (static_cast<std::size_t>(most) + kBits - 1) / kBits;
+RoundReports::RoundReports(round::Machines machines, std::size_t values_bytes)
+    : machines_(std::move(machines)) {
+  set_words_ = (static_cast<std::size_t>(machines_.largest()) + kBits - 1) / kBits;
   report_bytes_ = sizeof(MachineReport) + sets * set_words_ * sizeof(std::uint64_t);
   mine_.resize(report_bytes_ + values_bytes);
-  reports_.resize(mine_.size() * ranks_.size());
+  reports_.resize(mine_.size() * machines_.count());
 }
 
 void RoundReports::clear() { std::fill(mine_.begin(), mine_.end(), std::byte{0}); }
@@ -53,13 +51,14 @@ bool RoundReports::contains(int machine, Set which, int rank) const {
 }
 
 void RoundReports::check(std::uint64_t round) const {
-  const int world = static_cast<int>(machine_of_.size());
-  for (int machine = 0; machine < static_cast<int>(ranks_.size()); ++machine) {
+  const int world = machines_.ranks();
+  for (int machine = 0; machine < machines_.count(); ++machine) {
     const MachineReport one = report(machine);
     const bool newest_is_theirs = one.newest == -1 || (one.newest >= 0 && one.newest < world &&
-                                                       machine_of_[one.newest] == machine);
-    const bool ranks_fit = newest_is_theirs && one.slowest >= -1 && one.slowest < ranks_[machine] &&
-                           one.held_up_by >= -1 && one.held_up_by < world;
+                                                       machines_.of(one.newest) == machine);
+    const bool ranks_fit = newest_is_theirs && one.slowest >= -1 &&
+                           one.slowest < machines_.size(machine) && one.held_up_by >= -1 &&
+                           one.held_up_by < world;
     if (!ranks_fit) {
       throw BadMessage(machine, "names ranks that there are not");
     }
@@ -70,7 +69,7 @@ void RoundReports::check(std::uint64_t round) const {
     }
     int brought = 0;
     for (std::size_t i = 0; i < set_words_; ++i) {
-      const int left = ranks_[machine] - static_cast<int>(i) * kBits;
+      const int left = machines_.size(machine) - static_cast<int>(i) * kBits;
       const std::uint64_t absent = left >= kBits ? 0 : ~std::uint64_t{0} << std::max(left, 0);
       for (const Set which : {contributors, reporters, parting_reporters, counting}) {
         if ((word(machine, which, i) & absent) == 0) continue;

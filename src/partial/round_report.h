@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/fabric.h"
+#include "round/machines.h"
 
 namespace syncopate::detail {
 
@@ -32,7 +33,7 @@ class RoundReports {
   enum Set { contributors, reporters, parting_reporters, counting, sets };
 
   /// `values_bytes` are those of a sum that goes with each report; 0 if none does.
-  RoundReports(const fabric::Topology& topology, std::size_t values_bytes);
+  RoundReports(round::Machines machines, std::size_t values_bytes);
 
   // This machine's own.
   void clear();
@@ -55,8 +56,7 @@ class RoundReports {
  private:
   std::uint64_t word(int machine, Set which, std::size_t index) const;
 
-  const std::vector<int> machine_of_;
-  std::vector<int> ranks_;  ///< How many each machine has.
+  const round::Machines machines_;
   std::size_t set_words_;
   std::size_t report_bytes_;
   std::vector<std::byte> mine_;

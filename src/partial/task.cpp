@@ -7,7 +7,6 @@
 #include "board/region.h"
 #include "partial/divisor.h"
 #include "partial/messages.h"
-#include "round/machines.h"
 #include "round/step_times.h"
 
 namespace syncopate::detail {
@@ -40,18 +39,18 @@ PartialTask::PartialTask(TaskContext context, std::shared_ptr<Region> region,
       shape_(shape),
       options_(options),
       rounds_(region_->data(), shape, context_.roster, context_.platform),
-      ranks_of_(round::ranks_by_machine(context_.topology.machine_of)),
+      machines_(context_.topology.machine_of),
       values_bytes_(
-          bytes_with_report(shape.elements * size_of(shape.type), ranks_of_.size(), combine)),
-      agreement_(options.trigger, options.window, context_.topology.machine_of,
-                 context_.topology.machine, rounds_.board().results.published()),
-      reports_(context_.topology, values_bytes_),
+          bytes_with_report(shape.elements * size_of(shape.type), machines_.count(), combine)),
+      agreement_(options.trigger, options.window, machines_, context_.topology.machine,
+                 rounds_.board().results.published()),
+      reports_(machines_, values_bytes_),
       piece_(length_of_pieces()),
       sum_(*context_.channel, context_.topology, shape.elements * size_of(shape.type), combine),
       stall_(context_.roster, context_.platform) {}
 
 std::size_t PartialTask::length_of_pieces() const {
-  const std::size_t longest = SumByParts::piece_bytes(ranks_of_.size()) / size_of(shape_.type);
+  const std::size_t longest = SumByParts::piece_bytes(machines_.count()) / size_of(shape_.type);
   // As many as there have to be, of one length, each beginning where something may on a board.
   const std::size_t count = std::max<std::size_t>((shape_.elements + longest - 1) / longest, 1);
   const std::size_t unit = board::Layout::kUnit / size_of(shape_.type);
@@ -95,13 +94,12 @@ Duration PartialTask::grace() const {
 
 void PartialTask::post() {
   for (const auto& [to, message] : agreement_.take_messages()) {
-    context_.send(to, pack(message, shape_.ranks));
+    context_.send(to, pack(message, machines_, context_.topology.machine));
   }
 }
 
 void PartialTask::hear(int from, std::span<const std::byte> bytes) {
-  const int ranks = static_cast<int>(ranks_of_[from].size());
-  agreement_.hear(from, unpack_message(bytes, from, ranks), context_.platform.now());
+  agreement_.hear(from, unpack_message(bytes, from, machines_), context_.platform.now());
   post();
 }
 
@@ -287,14 +285,14 @@ void PartialTask::conclude(Time now) {
       said.header.newest = static_cast<std::int16_t>(one.newest);
     }
     if (one.step_time > 0) times.emplace_back(one.step_time);
-    const int ranks = static_cast<int>(ranks_of_[machine].size());
+    const int ranks = machines_.size(machine);
     facts_of[machine] = {.here = RankSet(ranks),
                          .counting = RankSet(ranks),
                          .seen = one.seen,
                          .slowest = one.slowest};
     held_up_by = std::max(held_up_by, one.held_up_by);
     for (int rank = 0; rank < ranks; ++rank) {
-      const int number = ranks_of_[machine][rank];
+      const int number = machines_.on(machine)[rank];
       const std::uint64_t bit = std::uint64_t{1} << (number % 64);
       if (reports_.contains(machine, RoundReports::contributors, rank))
         said.contributors[number / 64] |= bit;
@@ -309,8 +307,8 @@ void PartialTask::conclude(Time now) {
     said.header.last = true;
     for (int machine = 0; machine < machines; ++machine) {
       said.header.dropped += reports_.report(machine).parting_drops;
-      for (int rank = 0; rank < static_cast<int>(ranks_of_[machine].size()); ++rank) {
-        const int number = ranks_of_[machine][rank];
+      for (int rank = 0; rank < machines_.size(machine); ++rank) {
+        const int number = machines_.on(machine)[rank];
         if (!reports_.contains(machine, RoundReports::parting_reporters, rank)) continue;
         said.reporters[number / 64] |= std::uint64_t{1} << (number % 64);
       }

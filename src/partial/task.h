@@ -11,6 +11,7 @@
 #include "partial/machine_rounds.h"
 #include "partial/round_report.h"
 #include "round/agreement.h"
+#include "round/machines.h"
 #include "syncopate/partial_allreduce.h"
 
 namespace syncopate::detail {
@@ -71,7 +72,7 @@ class PartialTask final : public AgentTask {
   partial::Shape shape_;
   PartialOptions options_;
   partial::MachineRounds rounds_;
-  std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
+  round::Machines machines_;
   /// Of the sum, which goes with what a machine tells the others if it is short; otherwise 0.
   std::size_t values_bytes_;
   round::Agreement agreement_;

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/bad_message.h"
-#include "round/machines.h"
 #include "round/step_times.h"
 
 namespace syncopate::round {
@@ -21,19 +20,17 @@ constexpr int kMostRounds = 1 << 16;
 
 }  // namespace
 
-GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<int>& machine_of,
-                               int machine)
+GroupAgreement::GroupAgreement(const GroupOptions& options, Machines machines, int machine)
     : options_(options),
-      plan_(static_cast<int>(machine_of.size()), options),
+      plan_(machines.ranks(), options),
       machine_(machine),
-      machine_of_(machine_of),
-      ranks_of_(ranks_by_machine(machine_of)),
+      machines_(std::move(machines)),
       global_step_(plan_.every()),
-      seen_(machines()),
-      asked_(machines()),
-      askers_(machines()),
-      told_(machines()),
-      missing_(machines()) {
+      seen_(this->machines()),
+      asked_(this->machines()),
+      askers_(this->machines()),
+      told_(this->machines()),
+      missing_(this->machines()) {
   own_.resize(own_ranks().size());
   whereabouts_.resize(own_ranks().size());
 }
@@ -72,10 +69,10 @@ std::uint64_t GroupAgreement::furthest_step() const {
 
 void GroupAgreement::check(int from, const GroupMessage& message) const {
   using Kind = GroupMessage::Kind;
-  const int ranks = static_cast<int>(machine_of_.size());
+  const int ranks = machines_.ranks();
   int last = -1;
   for (const int rank : message.ranks) {
-    if (rank <= last || rank >= ranks || machine_of_[rank] != from) {
+    if (rank <= last || rank >= ranks || machines_.of(rank) != from) {
       throw BadMessage(from, "names ranks that its machine has not, or out of their order");
     }
     last = rank;
@@ -90,7 +87,7 @@ void GroupAgreement::check(int from, const GroupMessage& message) const {
     }
     if (message.member < 0 || message.member >= ranks ||
         (begins &&
-         (machine_of_[message.member] != from || plan_.everyone_at(message.round.step)))) {
+         (machines_.of(message.member) != from || plan_.everyone_at(message.round.step)))) {
       throw BadMessage(from, "is about a group that there is not");
     }
   }
@@ -114,8 +111,8 @@ GroupAgreement::Round& GroupAgreement::round_heard_of(int from, const GroupMessa
     throw BadMessage(from, "is about a group that there is not");
   }
   // A step of each rank of this machine for every one in the window, and what ranks have left.
-  const std::size_t most =
-      2 * (own_.size() * (static_cast<std::size_t>(options_.window) + 2) + machine_of_.size());
+  const std::size_t most = 2 * (own_.size() * (static_cast<std::size_t>(options_.window) + 2) +
+                                static_cast<std::size_t>(machines_.ranks()));
   if (rounds_.size() >= most) throw BadMessage(from, "is about one group more than there can be");
   Round round = make_round(key, message.member);
   const bool over = std::ranges::any_of(round.party.members, [&](int rank) {
@@ -182,7 +179,7 @@ GroupAgreement::Round GroupAgreement::make_round(const GroupRound& key, int memb
   Party& party = round.party;
   const std::vector<int> members = plan_.members_at(key.step, member);
   std::vector<int>& machines = party.machines;
-  for (const int rank : members) machines.push_back(machine_of_[rank]);
+  for (const int rank : members) machines.push_back(machines_.of(rank));
   std::sort(machines.begin(), machines.end());
   for (auto at = machines.begin(); at != machines.end();) {
     const auto next = std::upper_bound(at, machines.end(), *at);
@@ -206,7 +203,7 @@ const GroupAgreement::Whereabouts& GroupAgreement::whereabouts(int rank, std::ui
   const std::vector<int> members = plan_.members_at(step, number);
   at = {.step = step,
         .spans = std::any_of(members.begin(), members.end(),
-                             [&](int member) { return machine_of_[member] != machine_; }),
+                             [&](int member) { return machines_.of(member) != machine_; }),
         .round = {.step = step, .group = plan_.group_at(step, number)}};
   return at;
 }
@@ -435,7 +432,7 @@ void GroupAgreement::ask_who(Time now) {
 }
 
 RankSet GroupAgreement::missing() const {
-  RankSet result(static_cast<int>(machine_of_.size()));
+  RankSet result(machines_.ranks());
   for (const std::vector<int>& ranks : missing_) {
     for (const int rank : ranks) result.insert(rank);
   }

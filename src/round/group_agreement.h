@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "round/groups.h"
+#include "round/machines.h"
 #include "round/time.h"
 #include "syncopate/group_average.h"
 #include "syncopate/rank_set.h"
@@ -80,8 +81,8 @@ struct GroupMessage {
 
 class GroupAgreement {
  public:
-  /// `options` are complete. `machine_of` tells the machine of every rank; this one is `machine`.
-  GroupAgreement(const GroupOptions& options, const std::vector<int>& machine_of, int machine);
+  /// `options` are complete. This machine is `machine`.
+  GroupAgreement(const GroupOptions& options, Machines machines, int machine);
 
   /// What the board says of each rank of this machine. Returns when to call again without news.
   Time observe(std::span<const GroupFacts> own, Time now);
@@ -163,8 +164,8 @@ class GroupAgreement {
     friend bool operator==(const Wanted&, const Wanted&) = default;
   };
 
-  int machines() const { return static_cast<int>(ranks_of_.size()); }
-  const std::vector<int>& own_ranks() const { return ranks_of_[machine_]; }
+  int machines() const { return machines_.count(); }
+  std::span<const int> own_ranks() const { return machines_.on(machine_); }
   bool anybody_counts() const;
   bool is_through(const GroupFacts& rank) const { return rank.seen >= rank.published; }
   std::uint64_t least_seen() const;
@@ -200,8 +201,7 @@ class GroupAgreement {
   GroupOptions options_;
   GroupPlan plan_;
   int machine_;
-  std::vector<int> machine_of_;
-  std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
+  Machines machines_;
 
   std::vector<GroupFacts> own_;
   bool observed_ = false;  ///< They are what the board says.

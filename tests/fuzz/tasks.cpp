@@ -203,7 +203,7 @@ void play_partial(Machine& machine) {
     }
   };
   machine.play(task, act, [&] {
-    const round::Message message{.kind = static_cast<round::Message::Kind>(input.below(3)),
+    const round::Message message{.kind = static_cast<round::Message::Kind>(input.below(4)),
                                  .round = input.near(ranks[0]->results.published() + 1),
                                  .span = input.near(1),
                                  .root = input.near(1),
@@ -211,7 +211,7 @@ void play_partial(Machine& machine) {
                                            .counting = RankSet(2),
                                            .waits = input.below(2) == 1,
                                            .seen = input.near(ranks[0]->results.published())}};
-    return detail::pack(message, 2);
+    return detail::pack(message, std::vector<int>{0, 0, kOther, kOther}, kOther);
   });
 }
 
