@@ -10,10 +10,7 @@ using Kind = Trigger::Kind;
 
 /// How long a machine that takes part on its own account waits for the others before it tells.
 constexpr Time kPatience = 500'000;
-/// How long those that were asked have for their answers before it is spread who is missing.
-constexpr Time kTimeToAnswer = 50'000'000;
-/// What is said again in a long wait is said when it has lasted so many times longer.
-constexpr Time kLonger = 8;
+/// How often it is spread who is missing, and how often a machine tells what decides nothing.
 constexpr int kMostSpreads = 4;
 constexpr int kMostWithoutDecision = 3;
 /// All messages of a round, per machine; and those that are kept for what decides, and the start.

@@ -11,10 +11,6 @@
 namespace syncopate::round {
 namespace {
 
-/// How often whoever waits asks for whom: some may have come since.
-constexpr Time kAskAgain = 1'000'000'000;
-/// What a machine says that it has seen when nobody is left there: more than any step.
-constexpr std::uint64_t kNobodysStep = std::numeric_limits<std::int64_t>::max();
 /// Far more than are under way on a machine at once, and sums of it fit.
 constexpr int kMostRounds = 1 << 16;
 
@@ -27,10 +23,9 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, Machines machines, i
       machines_(std::move(machines)),
       global_step_(plan_.every()),
       seen_(this->machines()),
+      at_least_(this->machines() - 1),
       asked_(this->machines()),
-      askers_(this->machines()),
-      told_(this->machines()),
-      missing_(this->machines()) {
+      missing_(machines_.ranks()) {
   own_.resize(own_ranks().size());
   whereabouts_.resize(own_ranks().size());
 }
@@ -38,7 +33,6 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, Machines machines, i
 Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
   own_.assign(own.begin(), own.end());
   observed_ = true;
-  seen_[machine_] = std::max(seen_[machine_], least_seen());
   slowest_ = std::min(least_seen(), seen_elsewhere());
   held_up_ = false;
   answer_askers();
@@ -51,8 +45,9 @@ Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
     round.on = start <= now;
     if (!round.on) again_at = std::min(again_at, start);
   }
+  again_at = std::min(again_at, look_for_missing(now));
   answer_curious();
-  return std::min(again_at, look_for_missing(now));
+  return std::min(again_at, answer_inquiries(now));
 }
 
 GroupAgreement::Wanted GroupAgreement::asked_about(const GroupMessage& message) {
@@ -72,7 +67,9 @@ void GroupAgreement::check(int from, const GroupMessage& message) const {
   const int ranks = machines_.ranks();
   int last = -1;
   for (const int rank : message.ranks) {
-    if (rank <= last || rank >= ranks || machines_.of(rank) != from) {
+    const bool theirs = message.kind == Kind::all_missing || rank < 0 || rank >= ranks ||
+                        machines_.of(rank) == from;
+    if (rank <= last || rank >= ranks || !theirs) {
       throw BadMessage(from, "names ranks that its machine has not, or out of their order");
     }
     last = rank;
@@ -90,6 +87,15 @@ void GroupAgreement::check(int from, const GroupMessage& message) const {
          (machines_.of(message.member) != from || plan_.everyone_at(message.round.step)))) {
       throw BadMessage(from, "is about a group that there is not");
     }
+  }
+  const bool of_all = message.kind == Kind::who_all || message.kind == Kind::all_missing;
+  if (of_all && message.round.step > 0) {
+    throw BadMessage(from, "asks all machines about a group");
+  }
+  const bool to_coordinator = message.kind == Kind::ask_all || message.kind == Kind::who_all;
+  if ((message.kind == Kind::all_seen && from != coordinator(message.step)) ||
+      (to_coordinator && machine_ != coordinator(message.step))) {
+    throw BadMessage(from, "takes another machine for the coordinator of a step");
   }
   if (message.staleness > message.round.step || message.seen > kNobodysStep ||
       message.step > kNobodysStep) {
@@ -132,7 +138,8 @@ void GroupAgreement::hear(int from, const GroupMessage& message) {
       if (message.ranks.size() > static_cast<std::size_t>(round.party.most)) {
         throw BadMessage(from, "brings more ranks to a group than it has there");
       }
-      seen_[from] = std::max(seen_[from], message.seen);
+      note_seen(from, message.seen);
+      if (wanted_.round == message.round) forget_missing(from);
       round.party.shares[from] = {.staleness = message.staleness, .contributors = message.ranks};
       break;
     }
@@ -144,16 +151,27 @@ void GroupAgreement::hear(int from, const GroupMessage& message) {
       break;
     }
     case GroupMessage::Kind::ask:
-      askers_[from] = std::max(askers_[from], message.step);
+      add_asker(askers_, from, message.step);
       break;
     case GroupMessage::Kind::seen:
-      seen_[from] = std::max(seen_[from], message.step);
+      note_seen(from, message.step);
+      break;
+    case GroupMessage::Kind::ask_all:
+      add_asker(askers_of_all_, from, message.step);
+      break;
+    case GroupMessage::Kind::all_seen:
+      for (int machine = 0; machine < machines(); ++machine) note_seen(machine, message.step);
       break;
     case GroupMessage::Kind::who:
-      curious_.emplace_back(from, asked_about(message));
+      curious_.push_back({.machine = from, .wanted = asked_about(message)});
+      if (curious_.size() > most_kept()) curious_.erase(curious_.begin());
+      break;
+    case GroupMessage::Kind::who_all:
+      inquire(from, asked_about(message));
       break;
     case GroupMessage::Kind::missing:
-      if (asked_about(message) == wanted_) missing_[from] = message.ranks;
+    case GroupMessage::Kind::all_missing:
+      note_missing(from, message);
       break;
   }
 }
@@ -326,7 +344,7 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
   for (int machine = 0; machine < machines(); ++machine) {
     step = std::max(step, reports[machine].step);
     rounds += reports[machine].rounds;
-    seen_[machine] = std::max(seen_[machine], reports[machine].seen);
+    note_seen(machine, reports[machine].seen);
   }
   if (step == 0) {
     all_have_left_ = rounds == 0;  // What was begun goes to its end.
@@ -334,136 +352,6 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
     global_step_ = step;
   }
   return step;
-}
-
-// The window.
-
-std::uint64_t GroupAgreement::least_seen() const {
-  std::uint64_t least = kNobodysStep;
-  for (const GroupFacts& rank : own_) {
-    if (rank.counts) least = std::min(least, rank.seen);
-  }
-  return least;
-}
-
-std::uint64_t GroupAgreement::seen_elsewhere() const {
-  std::uint64_t least = kNobodysStep;
-  for (int machine = 0; machine < machines(); ++machine) {
-    if (machine != machine_) least = std::min(least, seen_[machine]);
-  }
-  return least;
-}
-
-void GroupAgreement::ask_who_lags() {
-  for (const GroupFacts& rank : own_) {
-    if (!rank.counts || is_through(rank) || window_allows(rank.published)) continue;
-    held_up_ = true;
-    const std::uint64_t wanted = rank.published - static_cast<std::uint64_t>(options_.window);
-    for (int machine = 0; machine < machines(); ++machine) {
-      if (machine == machine_ || seen_[machine] >= wanted || asked_[machine] >= wanted) continue;
-      asked_[machine] = wanted;
-      send(machine, {.kind = GroupMessage::Kind::ask, .step = wanted});
-    }
-  }
-}
-
-void GroupAgreement::answer_askers() {
-  const std::uint64_t seen = least_seen();
-  for (int machine = 0; machine < machines(); ++machine) {
-    if (askers_[machine] == 0) continue;
-    // It may wait for less than it has asked for last: each bit of the way is told.
-    if (seen > told_[machine]) send(machine, {.kind = GroupMessage::Kind::seen, .step = seen});
-    told_[machine] = seen;
-    if (seen >= askers_[machine]) askers_[machine] = 0;
-    held_up_ = held_up_ || askers_[machine] > 0;
-  }
-}
-
-// For messages.
-
-GroupAgreement::Wanted GroupAgreement::what_is_wanted() const {
-  // The first thing that somebody here waits for: publications, or that somebody catches up.
-  Wanted wanted;
-  for (const auto& [key, round] : rounds_) {
-    if (!under_way(round) && !anybody_counts()) continue;
-    wanted.published = key.step;
-    wanted.round = key;
-    wanted.member = own_ranks()[round.party.members.front()];
-    break;
-  }
-  if (anybody_counts() && global_due()) wanted = {.published = global_step_};
-  for (const GroupFacts& rank : own_) {
-    if (!rank.counts || is_through(rank)) continue;
-    if (wanted.published == 0) wanted.published = rank.published;
-    if (window_allows(rank.published)) continue;
-    wanted = {.published = wanted.published,
-              .seen = rank.published - static_cast<std::uint64_t>(options_.window)};
-  }
-  return wanted;
-}
-
-Time GroupAgreement::look_for_missing(Time now) {
-  const Wanted wanted = what_is_wanted();
-  if (wanted != wanted_) {
-    wanted_ = wanted;
-    waiting_since_ = wanted.published > 0 ? now : kNever;
-    missing_.assign(machines(), {});
-    asked_who_at_ = kNever;
-  }
-  if (waiting_since_ == kNever) return kNever;
-  const Time next = asked_who_at_ == kNever ? waiting_since_ + kCurious : asked_who_at_ + kAskAgain;
-  if (now < next) return next;
-  ask_who(now);
-  return now + kAskAgain;
-}
-
-void GroupAgreement::ask_who(Time now) {
-  asked_who_at_ = now;
-  missing_[machine_] = late(wanted_);
-  const GroupMessage question{.kind = GroupMessage::Kind::who,
-                              .round = wanted_.round,
-                              .member = wanted_.member,
-                              .step = wanted_.published,
-                              .seen = wanted_.seen};
-  if (wanted_.round.step > 0) return tell_party(rounds_.at(wanted_.round), question);
-  for (int machine = 0; machine < machines(); ++machine) {
-    if (machine != machine_) send(machine, question);
-  }
-}
-
-RankSet GroupAgreement::missing() const {
-  RankSet result(machines_.ranks());
-  for (const std::vector<int>& ranks : missing_) {
-    for (const int rank : ranks) result.insert(rank);
-  }
-  return result;
-}
-
-void GroupAgreement::answer_curious() {
-  for (const auto& [machine, wanted] : std::exchange(curious_, {})) {
-    send(machine, {.kind = GroupMessage::Kind::missing,
-                   .round = wanted.round,
-                   .member = wanted.member,
-                   .step = wanted.published,
-                   .seen = wanted.seen,
-                   .ranks = late(wanted)});
-  }
-}
-
-std::vector<int> GroupAgreement::late(const Wanted& wanted) const {
-  std::vector<int> members;
-  if (wanted.round.step > 0) members = plan_.members_at(wanted.round.step, wanted.member);
-  std::vector<int> result;
-  for (int rank = 0; rank < static_cast<int>(own_.size()); ++rank) {
-    const GroupFacts& facts = own_[rank];
-    const int number = own_ranks()[rank];
-    const bool asked =
-        wanted.round.step == 0 || std::binary_search(members.begin(), members.end(), number);
-    const bool late =
-        wanted.seen > 0 ? facts.seen < wanted.seen : facts.published < wanted.published;
-    if (facts.counts && asked && late) result.push_back(number);
-  }
-  return result;
 }
 
 }  // namespace syncopate::round

@@ -155,7 +155,7 @@ void play_groups(Input& input) {
         break;
       case 2: {
         GroupMessage message{
-            .kind = static_cast<GroupMessage::Kind>(input.below(6)),
+            .kind = static_cast<GroupMessage::Kind>(input.below(10)),
             .round = {.step = input.near(own[0].published + 1), .group = input.below(4) - 1},
             .member = input.near(1),
             .step = input.near(own[0].seen),

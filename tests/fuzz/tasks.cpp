@@ -249,7 +249,7 @@ void play_group(Machine& machine) {
   };
   machine.play(task, act, [&] {
     round::GroupMessage message{
-        .kind = static_cast<round::GroupMessage::Kind>(input.below(6)),
+        .kind = static_cast<round::GroupMessage::Kind>(input.below(10)),
         .round = {.step = input.near(steps[0]), .group = input.below(3) - 1},
         .member = input.near(2),
         .step = input.near(steps[0]),
@@ -278,8 +278,9 @@ void play_world(Machine& machine) {
     proposed = std::max(proposed, machine.roster(rank).propose(words, spec.pack()));
   };
   machine.play(*task, act, [&] {
-    return detail::pack({.kind = static_cast<detail::WorldMessage::Kind>(input.below(2)),
+    return detail::pack({.kind = static_cast<detail::WorldMessage::Kind>(input.below(4)),
                          .number = input.near(proposed),
+                         .span = input.near(1),
                          .ranks = {2, input.near(3)}});
   });
 }
