@@ -257,9 +257,14 @@ bool Agent::look_after_ranks(Time now) {
 void Agent::look_after_machines(Time now) {
   const Heartbeat::Ask ask = heartbeat_.ask(now, polling_.urgent_since(), timeout_);
   if (ask == Heartbeat::Ask::no) return;
-  for (int machine = 0; machine < topology_.machines(); ++machine) {
-    if (machine == topology_.machine) continue;
-    if (ask == Heartbeat::Ask::first) peers_.expect(machine, now);
+  std::vector<int> awaited;
+  for (const int rank : awaited_ranks().list()) awaited.push_back(topology_.machine_of[rank]);
+  std::ranges::sort(awaited);
+  const std::vector<int> before = std::exchange(
+      watched_, Heartbeat::whom_to_watch(topology_.machine, topology_.machines(), awaited));
+  for (const int machine : watched_) {
+    const bool expected = std::ranges::binary_search(before, machine);
+    if (ask == Heartbeat::Ask::first || !expected) peers_.expect(machine, now);
     const Time silent_for = peers_.silent_for(machine, now);
     if (Heartbeat::lost(silent_for, timeout_)) {
       return fail(describe(machine) + " has not answered for " +
@@ -284,21 +289,27 @@ void Agent::look_for_the_end(Time now) {
   }
 }
 
+RankSet Agent::awaited_ranks() const {
+  RankSet awaited(topology_.ranks());
+  for (const auto& [number, scheduled] : tasks_) {
+    if (!scheduled.task->urgent()) continue;  // Nobody waits there, whoever is not there.
+    for (const int rank : scheduled.task->awaited().list()) awaited.insert(rank);
+  }
+  return awaited;
+}
+
 void Agent::note_awaited(Time now) {
   if (polling_.urgent_since() == kNever || now < polling_.urgent_since() + kNoteAwaitedEvery ||
       now < awaited_at_ + kNoteAwaitedEvery) {
     return;
   }
   awaited_at_ = now;
-  RankSet awaited(topology_.ranks());
-  for (const auto& [number, scheduled] : tasks_) {
-    if (!scheduled.task->urgent()) continue;  // Nobody waits there, whoever is not there.
-    for (const int rank : scheduled.task->awaited().list()) awaited.insert(rank);
-  }
+  RankSet awaited = awaited_ranks();
   // A machine that does not answer cannot say which of its ranks are missing.
   for (int rank = 0; rank < topology_.ranks(); ++rank) {
     const int machine = topology_.machine_of[rank];
-    if (machine == topology_.machine || !heartbeat_.asked_since(polling_.urgent_since())) continue;
+    const bool watched = std::ranges::binary_search(watched_, machine);
+    if (!watched || !heartbeat_.asked_since(polling_.urgent_since())) continue;
     if (Heartbeat::overdue(peers_.silent_for(machine, now), timeout_)) awaited.insert(rank);
   }
   mailbox_.note_awaited(awaited);

@@ -93,6 +93,8 @@ class Agent {
   /// Whether it was time for it.
   bool look_after_ranks(Time now);
   void look_after_machines(Time now);
+  /// Those of ranks that the tasks wait for, as far as is known.
+  RankSet awaited_ranks() const;
   /// Whether there is still sense in staying when the agent's rank has left.
   void look_for_the_end(Time now);
   void note_awaited(Time now);
@@ -125,6 +127,7 @@ class Agent {
   CommonClock clock_;
   Time clock_asked_at_ = 0;  ///< When the others' clock was first asked for; 0 before that.
   Heartbeat heartbeat_;
+  std::vector<int> watched_;  ///< Machines that were last asked for signs of life.
   PollingPolicy polling_;
   Time gone_at_ = board::kNever;  ///< When the agent's rank had left.
   Time left_at_ = board::kNever;  ///< When every rank had left.

@@ -24,7 +24,7 @@ std::vector<std::byte> pack(const GroupMessage& message) {
 GroupMessage unpack_group_message(std::span<const std::byte> bytes, int from) {
   Unpacker unpacker(bytes, from);
   GroupMessage message;
-  message.kind = unpacker.take_enumerator(GroupMessage::Kind::missing);
+  message.kind = unpacker.take_enumerator(GroupMessage::Kind::all_missing);
   message.round.step = unpacker.take<std::uint64_t>();
   message.round.group = unpacker.take<int>();
   message.member = unpacker.take<int>();

@@ -23,7 +23,7 @@ RankSet take_set(Unpacker& unpacker, int count) {
     const auto byte = unpacker.take<std::uint8_t>();
     for (int bit = 0; bit < 8; ++bit) {
       if ((byte >> bit & 1) == 0) continue;
-      if (rank + bit >= count) unpacker.refuse("names a rank that its machine has not");
+      if (rank + bit >= count) unpacker.refuse("names a rank that there is not");
       ranks.insert(rank + bit);
     }
   }
@@ -32,7 +32,8 @@ RankSet take_set(Unpacker& unpacker, int count) {
 
 }  // namespace
 
-std::vector<std::byte> pack(const Message& message, int ranks) {
+std::vector<std::byte> pack(const Message& message, const round::Machines& machines, int from) {
+  const int ranks = machines.size(from);
   Packer packer;
   packer.put(message.kind).put(message.round);
   switch (message.kind) {
@@ -45,15 +46,22 @@ std::vector<std::byte> pack(const Message& message, int ranks) {
       put_set(packer, message.facts.counting, ranks);
       break;
     case Message::Kind::ask:
+      packer.put(message.waited).put(message.drawn);
+      break;
+    case Message::Kind::missing:
+      packer.put(message.span).put(message.root);
+      put_set(packer, message.ranks, machines.ranks());
       break;
   }
   return packer.bytes();
 }
 
-Message unpack_message(std::span<const std::byte> bytes, int from, int ranks) {
+Message unpack_message(std::span<const std::byte> bytes, int from,
+                       const round::Machines& machines) {
+  const int ranks = machines.size(from);
   Unpacker unpacker(bytes, from);
   Message message;
-  message.kind = unpacker.take_enumerator(Message::Kind::ask);
+  message.kind = unpacker.take_enumerator(Message::Kind::missing);
   message.round = unpacker.take<std::uint64_t>();
   switch (message.kind) {
     case Message::Kind::start:
@@ -68,6 +76,13 @@ Message unpack_message(std::span<const std::byte> bytes, int from, int ranks) {
       message.facts.counting = take_set(unpacker, ranks);
       break;
     case Message::Kind::ask:
+      message.waited = unpacker.take_flag();
+      message.drawn = unpacker.take_number(-1, machines.ranks() - 1, "the rank that is drawn");
+      break;
+    case Message::Kind::missing:
+      message.span = unpacker.take<int>();
+      message.root = unpacker.take<int>();
+      message.ranks = take_set(unpacker, machines.ranks());
       break;
   }
   unpacker.expect_end();

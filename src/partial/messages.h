@@ -12,8 +12,10 @@
 
 namespace syncopate::detail {
 
-/// Facts are those of a machine with so many ranks.
-std::vector<std::byte> pack(const round::Message& message, int ranks);
-round::Message unpack_message(std::span<const std::byte> bytes, int from, int ranks);
+/// Of machine `from`.
+std::vector<std::byte> pack(const round::Message& message, const round::Machines& machines,
+                            int from);
+round::Message unpack_message(std::span<const std::byte> bytes, int from,
+                              const round::Machines& machines);
 
 }  // namespace syncopate::detail

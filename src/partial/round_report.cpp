@@ -14,14 +14,12 @@
 
 namespace syncopate::detail {
 
-RoundReports::RoundReports(const fabric::Topology& topology, std::size_t values_bytes)
-    : machine_of_(topology.machine_of), ranks_of_(round::ranks_by_machine(topology.machine_of)) {
-  std::size_t most = 0;
-  for (const std::vector<int>& ranks : ranks_of_) most = std::max(most, ranks.size());
-  set_words_ = bits::words_for(static_cast<int>(most));
+RoundReports::RoundReports(round::Machines machines, std::size_t values_bytes)
+    : machines_(std::move(machines)) {
+  set_words_ = bits::words_for(machines_.largest());
   report_bytes_ = sizeof(MachineReport) + sets * set_words_ * sizeof(std::uint64_t);
   mine_.resize(report_bytes_ + values_bytes);
-  reports_.resize(mine_.size() * ranks_of_.size());
+  reports_.resize(mine_.size() * machines_.count());
 }
 
 void RoundReports::pack(MachineReport report, const partial::MachineRounds::Share& share,
@@ -61,16 +59,16 @@ bool RoundReports::contains(int machine, Set which, int rank) const {
 }
 
 void RoundReports::add_to(std::span<std::uint64_t> ranks, Set which) const {
-  for (int machine = 0; machine < static_cast<int>(ranks_of_.size()); ++machine) {
-    for (int rank = 0; rank < ranks_on(machine); ++rank) {
-      if (contains(machine, which, rank)) bits::insert(ranks, ranks_of_[machine][rank]);
+  for (int machine = 0; machine < machines_.count(); ++machine) {
+    for (int rank = 0; rank < machines_.size(machine); ++rank) {
+      if (contains(machine, which, rank)) bits::insert(ranks, machines_.on(machine)[rank]);
     }
   }
 }
 
 RoundReports::Totals RoundReports::totals() const {
   Totals all;
-  for (int machine = 0; machine < static_cast<int>(ranks_of_.size()); ++machine) {
+  for (int machine = 0; machine < machines_.count(); ++machine) {
     const MachineReport one = report(machine);
     all.weight += one.weight;
     all.contributors += one.contributors;
@@ -80,7 +78,7 @@ RoundReports::Totals RoundReports::totals() const {
 }
 
 RoundReports::Merged RoundReports::merge(std::uint64_t round) const {
-  const std::size_t words = bits::words_for(static_cast<int>(machine_of_.size()));
+  const std::size_t words = bits::words_for(machines_.ranks());
   Merged all{.said = {.header = {.round = round},
                       .contributors = std::vector<std::uint64_t>(words),
                       .reporters = std::vector<std::uint64_t>(words)},
@@ -91,7 +89,7 @@ RoundReports::Merged RoundReports::merge(std::uint64_t round) const {
   int held_up_by = -1;
   std::uint32_t parting_drops = 0;
   header.last = true;
-  for (int machine = 0; machine < static_cast<int>(ranks_of_.size()); ++machine) {
+  for (int machine = 0; machine < machines_.count(); ++machine) {
     const MachineReport one = report(machine);
     header.weight += one.weight;
     header.staleness = std::max(header.staleness, one.staleness);
@@ -104,11 +102,11 @@ RoundReports::Merged RoundReports::merge(std::uint64_t round) const {
     if (one.step_time > 0) times.emplace_back(one.step_time);
     held_up_by = std::max(held_up_by, one.held_up_by);
     round::Facts& facts =
-        all.facts.emplace_back(round::Facts{.here = RankSet(ranks_on(machine)),
-                                            .counting = RankSet(ranks_on(machine)),
+        all.facts.emplace_back(round::Facts{.here = RankSet(machines_.size(machine)),
+                                            .counting = RankSet(machines_.size(machine)),
                                             .seen = one.seen,
                                             .slowest = one.slowest});
-    for (int rank = 0; rank < ranks_on(machine); ++rank) {
+    for (int rank = 0; rank < machines_.size(machine); ++rank) {
       if (contains(machine, counting, rank)) facts.counting.insert(rank);
     }
     header.last = header.last && facts.counting.empty();
@@ -126,13 +124,13 @@ RoundReports::Merged RoundReports::merge(std::uint64_t round) const {
 }
 
 void RoundReports::check(std::uint64_t round) const {
-  const int world = static_cast<int>(machine_of_.size());
-  for (int machine = 0; machine < static_cast<int>(ranks_of_.size()); ++machine) {
+  const int world = machines_.ranks();
+  for (int machine = 0; machine < machines_.count(); ++machine) {
     const MachineReport one = report(machine);
     const bool newest_is_theirs = one.newest == -1 || (one.newest >= 0 && one.newest < world &&
-                                                       machine_of_[one.newest] == machine);
+                                                       machines_.of(one.newest) == machine);
     const bool ranks_fit = newest_is_theirs && one.slowest >= -1 &&
-                           one.slowest < ranks_on(machine) && one.held_up_by >= -1 &&
+                           one.slowest < machines_.size(machine) && one.held_up_by >= -1 &&
                            one.held_up_by < world;
     if (!ranks_fit) {
       throw BadMessage(machine, "names ranks that there are not");
@@ -145,7 +143,7 @@ void RoundReports::check(std::uint64_t round) const {
     }
     int brought = 0;
     for (std::size_t i = 0; i < set_words_; ++i) {
-      const int left = ranks_on(machine) - static_cast<int>(i) * bits::kPerWord;
+      const int left = machines_.size(machine) - static_cast<int>(i) * bits::kPerWord;
       const std::uint64_t absent =
           left >= bits::kPerWord ? 0 : ~std::uint64_t{0} << std::max(left, 0);
       for (const Set which : {contributors, reporters, parting_reporters, counting}) {

@@ -12,6 +12,7 @@
 #include "fabric/fabric.h"
 #include "partial/machine_rounds.h"
 #include "round/agreement.h"
+#include "round/machines.h"
 
 namespace syncopate::detail {
 
@@ -35,10 +36,10 @@ class RoundReports {
   enum Set { contributors, reporters, parting_reporters, counting, sets };
 
   /// `values_bytes` are those of a sum that goes with each report; 0 if none does.
-  RoundReports(const fabric::Topology& topology, std::size_t values_bytes);
+  RoundReports(round::Machines machines, std::size_t values_bytes);
 
   std::size_t values_bytes() const { return mine_.size() - report_bytes_; }
-  int ranks_on(int machine) const { return static_cast<int>(ranks_of_[machine].size()); }
+  const round::Machines& machines() const { return machines_; }
 
   // This machine's own.
   /// Completes `report` by what this machine took, and by what its board said then.
@@ -76,8 +77,7 @@ class RoundReports {
   /// The ranks in these sets, by their numbers in the world.
   void add_to(std::span<std::uint64_t> ranks, Set which) const;
 
-  const std::vector<int> machine_of_;
-  const std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
+  const round::Machines machines_;
   std::size_t set_words_;
   std::size_t report_bytes_;
   std::vector<std::byte> mine_;

@@ -37,10 +37,10 @@ PartialTask::PartialTask(TaskContext context, std::shared_ptr<Region> region,
       shape_(shape),
       grace_(options.grace),
       rounds_(region_->data(), shape, context_.roster, context_.platform),
-      agreement_(options.trigger, options.window, context_.topology.machine_of,
-                 context_.topology.machine, rounds_.board().results.published()),
-      reports_(context_.topology,
+      reports_(context_.topology.machine_of,
                bytes_with_report(shape.vector_bytes(), context_.topology.machines(), combine)),
+      agreement_(options.trigger, options.window, reports_.machines(), context_.topology.machine,
+                 rounds_.board().results.published()),
       sum_(rounds_, context_, combine) {}
 
 void PartialTask::note_least_seen(Facts& facts) const {
@@ -80,13 +80,12 @@ Duration PartialTask::grace() const {
 
 void PartialTask::post() {
   for (const auto& [to, message] : agreement_.take_messages()) {
-    context_.send(to, pack(message, shape_.ranks));
+    context_.send(to, pack(message, machines_, context_.topology.machine));
   }
 }
 
 void PartialTask::hear(int from, std::span<const std::byte> bytes) {
-  const int ranks = reports_.ranks_on(from);
-  agreement_.hear(from, unpack_message(bytes, from, ranks), context_.platform.now());
+  agreement_.hear(from, unpack_message(bytes, from, reports_.machines()), context_.platform.now());
   post();
 }
 

@@ -10,6 +10,7 @@
 #include "partial/round_report.h"
 #include "partial/staged_sum.h"
 #include "round/agreement.h"
+#include "round/machines.h"
 #include "syncopate/partial_allreduce.h"
 
 namespace syncopate::detail {
@@ -65,12 +66,12 @@ class PartialTask final : public AgentTask {
   partial::Shape shape_;
   Grace grace_;
   partial::MachineRounds rounds_;
+  RoundReports reports_;
   round::Agreement agreement_;
   round::Facts own_;
   Duration typical_step_{0};
 
   State state_ = State::agreeing;
-  RoundReports reports_;
   std::unique_ptr<fabric::Operation> gathering_;
   StagedSum sum_;
   bool over_ = false;

@@ -1,116 +1,58 @@
 #include "round/agreement.h"
 
 #include <algorithm>
-#include <bit>
 #include <string>
 
 #include "base/bad_message.h"
-#include "round/machines.h"
+#include "round/relay.h"
 
 namespace syncopate::round {
-namespace {
 
 using Kind = Trigger::Kind;
 
-/// How long a machine that takes part on its own account waits for the others before it tells.
-constexpr Time kPatience = 500'000;
-
-}  // namespace
-
-Agreement::Agreement(const Trigger& trigger, int window, const std::vector<int>& machine_of,
-                     int machine, std::uint64_t rounds_before)
+Agreement::Agreement(const Trigger& trigger, int window, Machines machines, int machine,
+                     std::uint64_t rounds_before)
     : trigger_(trigger),
       window_(static_cast<std::uint64_t>(window)),
       machine_(machine),
-      ranks_of_(ranks_by_machine(machine_of)),
-      whereabouts_(machine_of.size()),
+      machines_(std::move(machines)),
       next_(rounds_before + 1),
-      known_(machines()),
-      heard_(machines()),
-      askers_(machines()),
-      said_(machines()) {
-  for (int other = 0; other < machines(); ++other) {
-    const int ranks = static_cast<int>(ranks_of_[other].size());
-    known_[other] = {.here = RankSet(ranks), .counting = RankSet(ranks), .seen = rounds_before};
-    for (int rank = 0; rank < ranks; ++rank) {
-      whereabouts_[ranks_of_[other][rank]] = {other, rank};
-      known_[other].counting.insert(rank);
-    }
-  }
-  at_start_ = known_;
+      known_(machines_, rounds_before) {
+  const int ranks = machines_.size(machine_);
+  own_ = {.here = RankSet(ranks), .counting = RankSet(ranks), .seen = rounds_before};
+  for (int rank = 0; rank < ranks; ++rank) own_.counting.insert(rank);
+  begin_round();
 }
 
-bool Agreement::counts(int rank) const {
-  const auto [machine, number] = whereabouts_[rank];
-  return known_[machine].counting.contains(number);
+void Agreement::begin_round() {
+  find_coordinator();
+  held_up_ = !window_allows();
+  collection_ = {};
+  if (coordinates()) collection_.heard = RankSet(machines_.count());
+  told_ = {.facts = own_};
+  if (own_.seen >= needed()) told_.caught_up_at = 0;
 }
 
-bool Agreement::is_here(int rank) const {
-  const auto [machine, number] = whereabouts_[rank];
-  return known_[machine].here.contains(number);
-}
-
-int Agreement::coordinator() const {
-  const auto anybody = static_cast<int>(next_ % static_cast<unsigned>(machines()));
-  if (trigger_.kind != Kind::majority) return anybody;
+void Agreement::find_coordinator() {
+  coordinator_ = static_cast<int>(next_ % static_cast<unsigned>(machines_.count()));
+  if (trigger_.kind != Kind::majority) return;
   // The machine of the drawn rank, going by what all machines know alike.
-  const int rank =
-      draw(trigger_.seed, next_, static_cast<int>(whereabouts_.size()), [&](int other) {
-        const auto [machine, number] = whereabouts_[other];
-        return at_start_[machine].counting.contains(number);
-      });
-  return rank < 0 ? anybody : whereabouts_[rank].first;
-}
-
-int Agreement::drawn() const {
-  return draw(trigger_.seed, next_, static_cast<int>(whereabouts_.size()),
-              [&](int rank) { return counts(rank); });
-}
-
-Attendance Agreement::attendance() const {
-  Attendance result;
-  for (int rank = 0; rank < static_cast<int>(whereabouts_.size()); ++rank) {
-    result.here += is_here(rank) ? 1 : 0;
-    result.counting += counts(rank) ? 1 : 0;
-    result.counting_here += counts(rank) && is_here(rank) ? 1 : 0;
-  }
-  if (trigger_.kind == Kind::majority) {
-    const int rank = drawn();
-    result.drawn_here = rank >= 0 && is_here(rank);
-  }
-  return result;
-}
-
-bool Agreement::somebody_waits() const {
-  return std::any_of(known_.begin(), known_.end(), [](const Facts& one) { return one.waits; });
-}
-
-bool Agreement::window_allows() const {
-  return std::all_of(known_.begin(), known_.end(),
-                     [&](const Facts& one) { return one.seen + window_ >= next_; });
+  if (const int rank = known_.drawn(trigger_, next_); rank >= 0) coordinator_ = machines_.of(rank);
 }
 
 bool Agreement::own_ranks_are_here() const {
-  const Facts& own = known_[machine_];
-  for (const int rank : own.counting.list()) {
-    if (!own.here.contains(rank)) return false;
-  }
-  return own.waits || own.counting.empty();
+  return own_.everyone_here() && (own_.waits || own_.counting.empty());
 }
 
 Time Agreement::observe(const Facts& own, Duration grace, Time now) {
   grace_ = grace;
   observed_ = true;
   if (!started_) {
-    Facts& known = known_[machine_];
-    const std::uint64_t seen = std::max(known.seen, own.seen);
-    known = own;
-    known.seen = seen;
-    // The others may wait for nothing but to hear this.
-    if (!seen_told_ && seen + window_ >= next_) {
-      seen_told_ = true;
-      for (int other = 0; other < machines(); ++other) tell(other);
-    }
+    const std::uint64_t seen = std::max(own_.seen, own.seen);
+    own_ = own;
+    own_.seen = seen;
+    known_.set(machine_, own_);
+    if (seen >= needed()) told_.caught_up_at = std::min(told_.caught_up_at, now);
   }
   return consider(now);
 }
@@ -123,9 +65,10 @@ void Agreement::check(int from, const Message& message) const {
   }
   switch (message.kind) {
     case Message::Kind::start:
-      if (message.span < 1 || message.span > machines() || message.root < 0 ||
-          message.root >= machines()) {
-        throw BadMessage(from, "starts a round for machines that there are not");
+    case Message::Kind::missing:
+      if (message.span < 1 || message.span > machines_.count() || message.root < 0 ||
+          message.root >= machines_.count()) {
+        throw BadMessage(from, "goes to machines that there are not");
       }
       break;
     case Message::Kind::facts:
@@ -135,8 +78,16 @@ void Agreement::check(int from, const Message& message) const {
       }
       break;
     case Message::Kind::ask:
+      if (message.drawn < -1 || message.drawn >= machines_.ranks()) {
+        throw BadMessage(from, "asks for a rank that there is not");
+      }
       break;
   }
+  if (message.round != next_) return;
+  const bool misplaced = (message.kind == Message::Kind::facts && !coordinates()) ||
+                         (message.kind == Message::Kind::ask && from != coordinator_) ||
+                         (message.kind == Message::Kind::missing && message.root != coordinator_);
+  if (misplaced) throw BadMessage(from, "takes another machine for the coordinator of the round");
 }
 
 void Agreement::keep_for_later(int from, const Message& message) {
@@ -154,166 +105,106 @@ Time Agreement::hear(int from, const Message& message, Time now) {
   check(from, message);
   if (message.round > next_) {
     keep_for_later(from, message);
-  } else {
-    learn(from, message);
+  } else if (message.round == next_) {  // Otherwise all have been through that round.
+    learn(from, message, now);
   }
   return observed_ ? consider(now) : now;
 }
 
-void Agreement::learn(int from, const Message& message) {
-  if (message.kind == Message::Kind::facts) {
-    known_[from].seen = std::max(known_[from].seen, message.facts.seen);
-  }
-  if (message.round != next_) return;  // Everybody has been through that round.
+void Agreement::learn(int from, const Message& message, Time now) {
   switch (message.kind) {
     case Message::Kind::start:
-      // Nobody knows more of this machine's ranks than it has said itself.
-      if (known_[machine_].seen + window_ < next_) {
-        throw BadMessage(from, "starts round " + std::to_string(next_) +
-                                   " before this machine's ranks have come into its window");
-      }
-      started_ = true;
-      announced_ = true;
-      spread(message.span, message.root);
+      learn_start(from, message);
       break;
-    case Message::Kind::facts: {
-      heard_[from] = true;
-      const std::uint64_t seen = known_[from].seen;
-      known_[from] = message.facts;
-      known_[from].seen = seen;
+    case Message::Kind::facts:
+      collection_.heard.insert(from);
+      collection_.heard_any = true;
+      ++collection_.spent;
+      known_.set(from, message.facts);
       break;
-    }
     case Message::Kind::ask:
-      askers_[from] = true;
-      tell(from);
+      told_.asked = told_.answer_due = true;
+      told_.waited = told_.waited || message.waited;
+      told_.drawn = message.drawn;
+      told_.asked_at = std::min(told_.asked_at, now);
+      break;
+    case Message::Kind::missing:
+      informed_ = true;
+      missing_ = message.ranks;
+      spread_missing(missing_, message.span);
       break;
   }
 }
 
-bool Agreement::has_waited(Time long_enough, Time now) const {
-  return waiting_since_ != kNever && now >= waiting_since_ + long_enough;
+void Agreement::learn_start(int from, const Message& message) {
+  // Nobody knows more of this machine's ranks than it has said itself.
+  if (own_.seen < needed()) {
+    throw BadMessage(from, "starts round " + std::to_string(next_) +
+                               " before this machine's ranks have come into its window");
+  }
+  started_ = true;
+  announced_ = true;
+  spread_start(message.span, message.root);
 }
 
 Time Agreement::consider(Time now) {
-  Time again_at = kNever;
-  if (!announced_) {
-    const Attendance here = attendance();
-    if (window_allows()) {
-      if (here.counting == 0) {
-        start_everywhere();  // The last round, or the end without one.
-      } else if (holds(trigger_, here) && somebody_waits()) {
-        open_since_ = std::min(open_since_, now);
-        const Time open_until = open_since_ + grace_.count();
-        if (here.everyone() || now >= open_until) {
-          start_everywhere();
-        } else {
-          again_at = open_until;
-        }
-      } else if (trigger_.kind == Kind::all && !started_ && own_ranks_are_here()) {
-        started_ = true;
-      }
-    } else if (known_[machine_].waits) {
-      note_who_lags();
-    }
-    if (!announced_) {
-      if (started_ || known_[machine_].waits) waiting_since_ = std::min(waiting_since_, now);
-      if (!asked_ && worth_asking(here, now)) ask_everybody();
-      tell_facts(now);
-    }
-  }
-  // Whoever waits in vain finds out for whom.
-  for (const Time later : {kPatience, kCurious}) {
-    if (waiting_since_ == kNever || has_waited(later, now)) continue;
-    again_at = std::min(again_at, waiting_since_ + later);
-  }
-  return again_at;
+  if (announced_) return kNever;
+  const Attendance here = known_.attendance(trigger_, next_);
+  const Time start_at = try_to_start(here, now);
+  if (announced_) return kNever;
+  if (started_ || own_.waits) waiting_since_ = std::min(waiting_since_, now);
+  return std::min(start_at, coordinates() ? collect(here, now) : report(now));
 }
 
-void Agreement::note_who_lags() {
-  for (int other = 0; other < machines(); ++other) {
-    const Facts& one = known_[other];
-    if (one.seen + window_ < next_ && one.slowest >= 0) {
-      held_up_by_ = ranks_of_[other][one.slowest];
-    }
+Time Agreement::try_to_start(const Attendance& here, Time now) {
+  if (held_up_ && !coordinates()) return kNever;
+  const bool wanted = known_.somebody_waits() && holds(trigger_, here);
+  if (!window_allows()) {
+    if (wanted) held_up_by_ = known_.who_lags(needed());
+  } else if (here.counting == 0) {
+    start_everywhere();  // The last round, or the end without one.
+  } else if (wanted) {
+    open_since_ = std::min(open_since_, now);
+    const Time open_until = open_since_ + grace_.count();
+    if (!here.everyone() && now < open_until) return open_until;
+    start_everywhere();
+  } else if (trigger_.kind == Kind::all && !held_up_ && own_ranks_are_here()) {
+    started_ = true;
   }
+  return kNever;
 }
 
 void Agreement::start_everywhere() {
   started_ = true;
   announced_ = true;
-  spread(machines(), machine_);
+  if (trigger_.kind != Kind::all || held_up_ || !coordinates()) {
+    return spread_start(machines_.count(), machine_);
+  }
+  // The others have started by themselves.
+  started_by_ = machine_;
+  for (int other = 0; other < machines_.count(); ++other) {
+    if (other == machine_ || known_.waits(other)) continue;
+    send(other, {.kind = Message::Kind::start, .round = next_, .span = 1, .root = machine_});
+  }
 }
 
-void Agreement::spread(int span, int root) {
+void Agreement::spread_start(int span, int root) {
   started_by_ = root;
-  // The machine 2ʲ further on tells as many as follow it before the one 2ʲ⁺¹ further on.
-  // Those that have most to tell come first.
-  for (auto step = static_cast<int>(std::bit_ceil(static_cast<unsigned>(span)) / 2); step > 0;
-       step /= 2) {
-    const int theirs = std::min(step, span - step);
-    const int told = std::clamp(told_span_ - step, 0, step);
-    if (theirs <= told) continue;
-    send((machine_ + step) % machines(),
+  pass_on(told_span_, span, [&](int distance, int theirs) {
+    send((machine_ + distance) % machines_.count(),
          {.kind = Message::Kind::start, .round = next_, .span = theirs, .root = root});
-  }
+  });
   told_span_ = std::max(told_span_, span);
 }
 
-bool Agreement::worth_asking(const Attendance& here, Time now) const {
-  const Facts& own = known_[machine_];
-  if (has_waited(kCurious, now)) return true;
-  if (coordinator() != machine_) return false;
-  const bool heard = std::find(heard_.begin(), heard_.end(), true) != heard_.end();
-  switch (trigger_.kind) {
-    case Kind::all:
-      return heard || (started_ && has_waited(kPatience, now));
-    case Kind::first:
-      return heard || own.waits;
-    case Kind::majority: {
-      // Either it is here and nobody is known to wait, or another was drawn since, or it is open.
-      const int rank = drawn();  // None, if nobody counts and the window holds up the last round.
-      return here.drawn_here || (rank >= 0 && whereabouts_[rank].first != machine_);
-    }
-    case Kind::count:
-      return open_since_ != kNever;  // Otherwise everybody tells unasked.
-  }
-  return false;
-}
-
-bool Agreement::worth_telling(Time now) const {
-  const Facts& own = known_[machine_];
-  if (own.counting != at_start_[machine_].counting || open_since_ != kNever) return true;
-  switch (trigger_.kind) {
-    case Kind::all:
-      return started_ && has_waited(kPatience, now);
-    case Kind::first:
-      return own.waits;
-    case Kind::majority:
-      return false;
-    case Kind::count:
-      return own.waits || !own.here.empty();
-  }
-  return false;
-}
-
-void Agreement::ask_everybody() {
-  asked_ = true;
-  for (int other = 0; other < machines(); ++other) {
-    if (other != machine_) send(other, {.kind = Message::Kind::ask, .round = next_});
-  }
-}
-
-void Agreement::tell_facts(Time now) {
-  for (int other = 0; other < machines(); ++other) {
-    if (other == machine_ || said_[other] == known_[machine_]) continue;
-    if (askers_[other] || (other == coordinator() && worth_telling(now))) tell(other);
-  }
-}
-
-void Agreement::tell(int machine) {
-  if (machine == machine_) return;
-  said_[machine] = known_[machine_];
-  send(machine, {.kind = Message::Kind::facts, .round = next_, .facts = known_[machine_]});
+void Agreement::spread_missing(const RankSet& ranks, int span) {
+  pass_on(1, span, [&](int distance, int theirs) {
+    send((machine_ + distance) % machines_.count(), {.kind = Message::Kind::missing,
+                                                     .round = next_,
+                                                     .span = theirs,
+                                                     .root = coordinator_,
+                                                     .ranks = ranks});
+  });
 }
 
 void Agreement::send(int machine, Message message) {
@@ -321,39 +212,54 @@ void Agreement::send(int machine, Message message) {
 }
 
 void Agreement::complete(std::span<const Facts> facts, Time now) {
-  for (int other = 0; other < machines(); ++other) {
-    const std::uint64_t seen = std::max(known_[other].seen, facts[other].seen);
-    known_[other] = {.here = RankSet(static_cast<int>(ranks_of_[other].size())),
-                     .counting = facts[other].counting,
-                     .seen = seen,
-                     .slowest = facts[other].slowest};
-  }
+  known_.begin(facts);
   ++next_;
+  const std::uint64_t seen = std::max(own_.seen, facts[machine_].seen);
   // What every machine heard of the others just now, this one's own included.
-  seen_told_ = facts[machine_].seen + window_ >= next_;
-  at_start_ = known_;
-  started_ = announced_ = asked_ = false;
+  own_ = {.here = RankSet(machines_.size(machine_)),
+          .counting = facts[machine_].counting,
+          .seen = facts[machine_].seen,
+          .slowest = facts[machine_].slowest};
+  started_ = announced_ = informed_ = false;
   told_span_ = 1;
-  std::fill(heard_.begin(), heard_.end(), false);
-  std::fill(askers_.begin(), askers_.end(), false);
-  std::fill(said_.begin(), said_.end(), Facts{});
   waiting_since_ = open_since_ = kNever;
   held_up_by_ = started_by_ = -1;
+  begin_round();
+  own_.seen = seen;
   for (const auto& [from, message] : std::exchange(early_, {})) hear(from, message, now);
 }
 
 RankSet Agreement::missing() const {
-  RankSet result(static_cast<int>(whereabouts_.size()));
-  if (!window_allows()) {
-    if (held_up_by_ >= 0) result.insert(held_up_by_);
+  RankSet result(machines_.ranks());
+  const auto insert_absent = [&](std::span<const int> ranks) {
+    for (const int rank : ranks) {
+      if (known_.counts(rank) && !known_.is_here(rank)) result.insert(rank);
+    }
+  };
+  const bool knows = coordinates() || !informed_;
+  if (!window_allows() && (held_up_by_ >= 0 || !knows || !coordinates())) {
+    const int lags = known_.who_lags(needed());
+    if (knows && lags >= 0) result.insert(lags);
+    if (knows) return result;
+  }
+  if (!knows) {
+    // What was spread, corrected by what is known of this machine's ranks.
+    const bool by_absence = trigger_.kind != Kind::majority && !held_up_;
+    for (const int rank : missing_.list()) {
+      if (machines_.of(rank) != machine_ || (!by_absence && !known_.is_here(rank))) {
+        result.insert(rank);
+      }
+    }
+    if (by_absence) insert_absent(machines_.on(machine_));
     return result;
   }
   if (trigger_.kind == Kind::majority) {
-    if (const int rank = drawn(); rank >= 0 && !is_here(rank)) result.insert(rank);
+    const int rank = known_.drawn(trigger_, next_);
+    if (rank >= 0 && !known_.is_here(rank)) result.insert(rank);
     return result;
   }
-  for (int rank = 0; rank < static_cast<int>(whereabouts_.size()); ++rank) {
-    if (counts(rank) && !is_here(rank)) result.insert(rank);
+  for (int machine = 0; machine < machines_.count(); ++machine) {
+    insert_absent(machines_.on(machine));
   }
   return result;
 }

@@ -6,34 +6,26 @@
 #include <string>
 
 #include "base/bad_message.h"
-#include "round/machines.h"
 #include "round/step_times.h"
 
 namespace syncopate::round {
 namespace {
 
-/// How often whoever waits asks for whom: some may have come since.
-constexpr Time kAskAgain = 1'000'000'000;
-/// What a machine says that it has seen when nobody is left there: more than any step.
-constexpr std::uint64_t kNobodysStep = std::numeric_limits<std::int64_t>::max();
 /// Far more than are under way on a machine at once, and sums of it fit.
 constexpr int kMostRounds = 1 << 16;
 
 }  // namespace
 
-GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<int>& machine_of,
-                               int machine)
+GroupAgreement::GroupAgreement(const GroupOptions& options, Machines machines, int machine)
     : options_(options),
-      plan_(static_cast<int>(machine_of.size()), options),
+      plan_(machines.ranks(), options),
       machine_(machine),
-      machine_of_(machine_of),
-      ranks_of_(ranks_by_machine(machine_of)),
+      machines_(std::move(machines)),
       global_step_(plan_.every()),
-      seen_(machines()),
-      asked_(machines()),
-      askers_(machines()),
-      told_(machines()),
-      missing_(machines()) {
+      seen_(this->machines()),
+      at_least_(this->machines() - 1),
+      asked_(this->machines()),
+      missing_(machines_.ranks()) {
   own_.resize(own_ranks().size());
   whereabouts_.resize(own_ranks().size());
 }
@@ -41,7 +33,6 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, const std::vector<in
 Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
   own_.assign(own.begin(), own.end());
   observed_ = true;
-  seen_[machine_] = std::max(seen_[machine_], least_seen());
   slowest_ = std::min(least_seen(), seen_elsewhere());
   held_up_ = false;
   answer_askers();
@@ -54,8 +45,9 @@ Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
     round.on = start <= now;
     if (!round.on) again_at = std::min(again_at, start);
   }
+  again_at = std::min(again_at, look_for_missing(now));
   answer_curious();
-  return std::min(again_at, look_for_missing(now));
+  return std::min(again_at, answer_inquiries(now));
 }
 
 GroupAgreement::Wanted GroupAgreement::asked_about(const GroupMessage& message) {
@@ -72,10 +64,12 @@ std::uint64_t GroupAgreement::furthest_step() const {
 
 void GroupAgreement::check(int from, const GroupMessage& message) const {
   using Kind = GroupMessage::Kind;
-  const int ranks = static_cast<int>(machine_of_.size());
+  const int ranks = machines_.ranks();
   int last = -1;
   for (const int rank : message.ranks) {
-    if (rank <= last || rank >= ranks || machine_of_[rank] != from) {
+    const bool theirs = message.kind == Kind::all_missing || rank < 0 || rank >= ranks ||
+                        machines_.of(rank) == from;
+    if (rank <= last || rank >= ranks || !theirs) {
       throw BadMessage(from, "names ranks that its machine has not, or out of their order");
     }
     last = rank;
@@ -90,9 +84,18 @@ void GroupAgreement::check(int from, const GroupMessage& message) const {
     }
     if (message.member < 0 || message.member >= ranks ||
         (begins &&
-         (machine_of_[message.member] != from || plan_.everyone_at(message.round.step)))) {
+         (machines_.of(message.member) != from || plan_.everyone_at(message.round.step)))) {
       throw BadMessage(from, "is about a group that there is not");
     }
+  }
+  const bool of_all = message.kind == Kind::who_all || message.kind == Kind::all_missing;
+  if (of_all && message.round.step > 0) {
+    throw BadMessage(from, "asks all machines about a group");
+  }
+  const bool to_coordinator = message.kind == Kind::ask_all || message.kind == Kind::who_all;
+  if ((message.kind == Kind::all_seen && from != coordinator(message.step)) ||
+      (to_coordinator && machine_ != coordinator(message.step))) {
+    throw BadMessage(from, "takes another machine for the coordinator of a step");
   }
   if (message.staleness > message.round.step || message.seen > kNobodysStep ||
       message.step > kNobodysStep) {
@@ -114,8 +117,8 @@ GroupAgreement::Round& GroupAgreement::round_heard_of(int from, const GroupMessa
     throw BadMessage(from, "is about a group that there is not");
   }
   // A step of each rank of this machine for every one in the window, and what ranks have left.
-  const std::size_t most =
-      2 * (own_.size() * (static_cast<std::size_t>(options_.window) + 2) + machine_of_.size());
+  const std::size_t most = 2 * (own_.size() * (static_cast<std::size_t>(options_.window) + 2) +
+                                static_cast<std::size_t>(machines_.ranks()));
   if (rounds_.size() >= most) throw BadMessage(from, "is about one group more than there can be");
   Round round = make_round(key, message.member);
   const bool over = std::ranges::any_of(round.party.members, [&](int rank) {
@@ -135,7 +138,8 @@ void GroupAgreement::hear(int from, const GroupMessage& message) {
       if (message.ranks.size() > static_cast<std::size_t>(round.party.most)) {
         throw BadMessage(from, "brings more ranks to a group than it has there");
       }
-      seen_[from] = std::max(seen_[from], message.seen);
+      note_seen(from, message.seen);
+      if (wanted_.round == message.round) forget_missing(from);
       round.party.shares[from] = {.staleness = message.staleness, .contributors = message.ranks};
       break;
     }
@@ -147,16 +151,27 @@ void GroupAgreement::hear(int from, const GroupMessage& message) {
       break;
     }
     case GroupMessage::Kind::ask:
-      askers_[from] = std::max(askers_[from], message.step);
+      add_asker(askers_, from, message.step);
       break;
     case GroupMessage::Kind::seen:
-      seen_[from] = std::max(seen_[from], message.step);
+      note_seen(from, message.step);
+      break;
+    case GroupMessage::Kind::ask_all:
+      add_asker(askers_of_all_, from, message.step);
+      break;
+    case GroupMessage::Kind::all_seen:
+      for (int machine = 0; machine < machines(); ++machine) note_seen(machine, message.step);
       break;
     case GroupMessage::Kind::who:
-      curious_.emplace_back(from, asked_about(message));
+      curious_.push_back({.machine = from, .wanted = asked_about(message)});
+      if (curious_.size() > most_kept()) curious_.erase(curious_.begin());
+      break;
+    case GroupMessage::Kind::who_all:
+      inquire(from, asked_about(message));
       break;
     case GroupMessage::Kind::missing:
-      if (asked_about(message) == wanted_) missing_[from] = message.ranks;
+    case GroupMessage::Kind::all_missing:
+      note_missing(from, message);
       break;
   }
 }
@@ -182,7 +197,7 @@ GroupAgreement::Round GroupAgreement::make_round(const GroupRound& key, int memb
   Party& party = round.party;
   const std::vector<int> members = plan_.members_at(key.step, member);
   std::vector<int>& machines = party.machines;
-  for (const int rank : members) machines.push_back(machine_of_[rank]);
+  for (const int rank : members) machines.push_back(machines_.of(rank));
   std::sort(machines.begin(), machines.end());
   for (auto at = machines.begin(); at != machines.end();) {
     const auto next = std::upper_bound(at, machines.end(), *at);
@@ -206,7 +221,7 @@ const GroupAgreement::Whereabouts& GroupAgreement::whereabouts(int rank, std::ui
   const std::vector<int> members = plan_.members_at(step, number);
   at = {.step = step,
         .spans = std::any_of(members.begin(), members.end(),
-                             [&](int member) { return machine_of_[member] != machine_; }),
+                             [&](int member) { return machines_.of(member) != machine_; }),
         .round = {.step = step, .group = plan_.group_at(step, number)}};
   return at;
 }
@@ -329,7 +344,7 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
   for (int machine = 0; machine < machines(); ++machine) {
     step = std::max(step, reports[machine].step);
     rounds += reports[machine].rounds;
-    seen_[machine] = std::max(seen_[machine], reports[machine].seen);
+    note_seen(machine, reports[machine].seen);
   }
   if (step == 0) {
     all_have_left_ = rounds == 0;  // What was begun goes to its end.
@@ -337,136 +352,6 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
     global_step_ = step;
   }
   return step;
-}
-
-// The window.
-
-std::uint64_t GroupAgreement::least_seen() const {
-  std::uint64_t least = kNobodysStep;
-  for (const GroupFacts& rank : own_) {
-    if (rank.counts) least = std::min(least, rank.seen);
-  }
-  return least;
-}
-
-std::uint64_t GroupAgreement::seen_elsewhere() const {
-  std::uint64_t least = kNobodysStep;
-  for (int machine = 0; machine < machines(); ++machine) {
-    if (machine != machine_) least = std::min(least, seen_[machine]);
-  }
-  return least;
-}
-
-void GroupAgreement::ask_who_lags() {
-  for (const GroupFacts& rank : own_) {
-    if (!rank.counts || is_through(rank) || window_allows(rank.published)) continue;
-    held_up_ = true;
-    const std::uint64_t wanted = rank.published - static_cast<std::uint64_t>(options_.window);
-    for (int machine = 0; machine < machines(); ++machine) {
-      if (machine == machine_ || seen_[machine] >= wanted || asked_[machine] >= wanted) continue;
-      asked_[machine] = wanted;
-      send(machine, {.kind = GroupMessage::Kind::ask, .step = wanted});
-    }
-  }
-}
-
-void GroupAgreement::answer_askers() {
-  const std::uint64_t seen = least_seen();
-  for (int machine = 0; machine < machines(); ++machine) {
-    if (askers_[machine] == 0) continue;
-    // It may wait for less than it has asked for last: each bit of the way is told.
-    if (seen > told_[machine]) send(machine, {.kind = GroupMessage::Kind::seen, .step = seen});
-    told_[machine] = seen;
-    if (seen >= askers_[machine]) askers_[machine] = 0;
-    held_up_ = held_up_ || askers_[machine] > 0;
-  }
-}
-
-// For messages.
-
-GroupAgreement::Wanted GroupAgreement::what_is_wanted() const {
-  // The first thing that somebody here waits for: publications, or that somebody catches up.
-  Wanted wanted;
-  for (const auto& [key, round] : rounds_) {
-    if (!under_way(round) && !anybody_counts()) continue;
-    wanted.published = key.step;
-    wanted.round = key;
-    wanted.member = own_ranks()[round.party.members.front()];
-    break;
-  }
-  if (anybody_counts() && global_due()) wanted = {.published = global_step_};
-  for (const GroupFacts& rank : own_) {
-    if (!rank.counts || is_through(rank)) continue;
-    if (wanted.published == 0) wanted.published = rank.published;
-    if (window_allows(rank.published)) continue;
-    wanted = {.published = wanted.published,
-              .seen = rank.published - static_cast<std::uint64_t>(options_.window)};
-  }
-  return wanted;
-}
-
-Time GroupAgreement::look_for_missing(Time now) {
-  const Wanted wanted = what_is_wanted();
-  if (wanted != wanted_) {
-    wanted_ = wanted;
-    waiting_since_ = wanted.published > 0 ? now : kNever;
-    missing_.assign(machines(), {});
-    asked_who_at_ = kNever;
-  }
-  if (waiting_since_ == kNever) return kNever;
-  const Time next = asked_who_at_ == kNever ? waiting_since_ + kCurious : asked_who_at_ + kAskAgain;
-  if (now < next) return next;
-  ask_who(now);
-  return now + kAskAgain;
-}
-
-void GroupAgreement::ask_who(Time now) {
-  asked_who_at_ = now;
-  missing_[machine_] = late(wanted_);
-  const GroupMessage question{.kind = GroupMessage::Kind::who,
-                              .round = wanted_.round,
-                              .member = wanted_.member,
-                              .step = wanted_.published,
-                              .seen = wanted_.seen};
-  if (wanted_.round.step > 0) return tell_party(rounds_.at(wanted_.round), question);
-  for (int machine = 0; machine < machines(); ++machine) {
-    if (machine != machine_) send(machine, question);
-  }
-}
-
-RankSet GroupAgreement::missing() const {
-  RankSet result(static_cast<int>(machine_of_.size()));
-  for (const std::vector<int>& ranks : missing_) {
-    for (const int rank : ranks) result.insert(rank);
-  }
-  return result;
-}
-
-void GroupAgreement::answer_curious() {
-  for (const auto& [machine, wanted] : std::exchange(curious_, {})) {
-    send(machine, {.kind = GroupMessage::Kind::missing,
-                   .round = wanted.round,
-                   .member = wanted.member,
-                   .step = wanted.published,
-                   .seen = wanted.seen,
-                   .ranks = late(wanted)});
-  }
-}
-
-std::vector<int> GroupAgreement::late(const Wanted& wanted) const {
-  std::vector<int> members;
-  if (wanted.round.step > 0) members = plan_.members_at(wanted.round.step, wanted.member);
-  std::vector<int> result;
-  for (int rank = 0; rank < static_cast<int>(own_.size()); ++rank) {
-    const GroupFacts& facts = own_[rank];
-    const int number = own_ranks()[rank];
-    const bool asked =
-        wanted.round.step == 0 || std::binary_search(members.begin(), members.end(), number);
-    const bool late =
-        wanted.seen > 0 ? facts.seen < wanted.seen : facts.published < wanted.published;
-    if (facts.counts && asked && late) result.push_back(number);
-  }
-  return result;
 }
 
 }  // namespace syncopate::round

@@ -8,25 +8,32 @@
 // of
 //   the group, which starts the round with them. Several that start at once do no harm: each says
 //   once what it brings, and the round is complete where all have been heard.
-// - With a grace time machines tell each other when all their members have come, so that nobody
-//   waits until it is over if everybody is there.
+// - With a grace time machines tell each other when all their members have come, so that no machine
+//   waits until it is over if all are there.
 // - No round starts while some rank lags further behind than the window. A machine that is held up
-// by
-//   others asks them, and each answers when its ranks have caught up.
-// - Every so many steps all ranks average together: each machine reports when its own ranks
-// are
-//   there, and nobody goes on before the reports of all are gathered. A machine that nobody is left
-//   on says so with a report of its own, and when all say so it is over.
+//   asks the others, and each answers when its ranks have caught up. Where more than a few lag, it
+//   asks the coordinator of the step that has to be seen, which asks them once for all.
+// - Every so many steps all ranks average together: each machine reports when its own ranks are
+//   there, and no machine goes on before the reports of all are gathered. A machine that no rank is
+//   left on says so with a report of its own, and when all say so it is over.
+// - In a long wait a machine asks once who is missing: its group, or, where it waits for all, the
+//   coordinator of the step, which tells it again when that has changed, at growing intervals.
+//
+// Messages of a step, of M machines in groups of S, however long the wait: at most 4 S M, and
+// (S − 1) M more with a grace time.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "round/groups.h"
+#include "round/machines.h"
 #include "round/time.h"
 #include "syncopate/group_average.h"
 #include "syncopate/rank_set.h"
@@ -62,12 +69,16 @@ struct GroupRound {
 /// What the agents of two machines say to each other about groups.
 struct GroupMessage {
   enum class Kind : std::uint8_t {
-    share,    // what the sender brings to `round`, which is on
-    here,     // all members of the sender's machine have come to `round`
-    ask,      // tell me when your ranks have seen `step`
-    seen,     // the sender's ranks have seen `step`
-    who,      // of yours is waited for? As Wanted says, with `round`, `member`, `step` and `seen`
-    missing,  // `ranks` are, of those asked about with the same
+    share,     // what the sender brings to `round`, which is on
+    here,      // all members of the sender's machine have come to `round`
+    ask,       // tell me when your ranks have seen `step`
+    seen,      // the sender's ranks have seen `step`
+    who,       // of yours is waited for? As Wanted says, with `round`, `member`, `step` and `seen`
+    missing,   // `ranks` are, of those asked about with the same
+    ask_all,   // to the coordinator of `step`: tell me when the ranks of all machines have seen it
+    all_seen,  // the ranks of all machines have seen `step`
+    who_all,   // to the coordinator of `step`: who of all ranks is waited for? As `who`
+    all_missing,  // `ranks` of any machines are
   };
   Kind kind = Kind::share;
   GroupRound round;
@@ -80,8 +91,8 @@ struct GroupMessage {
 
 class GroupAgreement {
  public:
-  /// `options` are complete. `machine_of` tells the machine of every rank; this one is `machine`.
-  GroupAgreement(const GroupOptions& options, const std::vector<int>& machine_of, int machine);
+  /// `options` are complete. This machine is `machine`.
+  GroupAgreement(const GroupOptions& options, Machines machines, int machine);
 
   /// What the board says of each rank of this machine. Returns when to call again without news.
   Time observe(std::span<const GroupFacts> own, Time now);
@@ -131,7 +142,7 @@ class GroupAgreement {
   std::vector<Outgoing> take_messages() { return std::exchange(outbox_, {}); }
 
   /// What every rank of the other machines has seen, as far as is known here.
-  std::uint64_t seen_elsewhere() const;
+  std::uint64_t seen_elsewhere() const { return machines() > 1 ? elsewhere_ : kNobodysStep; }
   /// Whether somebody waits for others to catch up, who may be on this machine.
   bool held_up() const { return held_up_; }
   /// Whether somebody here waits.
@@ -163,8 +174,42 @@ class GroupAgreement {
     friend bool operator==(const Wanted&, const Wanted&) = default;
   };
 
-  int machines() const { return static_cast<int>(ranks_of_.size()); }
-  const std::vector<int>& own_ranks() const { return ranks_of_[machine_]; }
+  /// A machine that wants to hear that ranks have seen steps.
+  struct Asker {
+    int machine = 0;
+    std::uint64_t first = 0;  ///< The first step that it waits for …
+    std::uint64_t last = 0;   ///< … and the last.
+    std::uint64_t told = 0;
+  };
+  /// A machine that wants to know who of this one is missing.
+  struct Curious {
+    int machine = 0;
+    Wanted wanted;
+    bool answered = false;
+    bool through = false;  ///< It was told that nobody is.
+  };
+  /// What this machine finds out about all ranks for others.
+  struct Inquiry {
+    Wanted wanted;
+    std::vector<int> askers{};
+    RankSet missing;
+    RankSet told{};
+    Time asked_at = kNever;
+    Time tell_at = kNever;
+    int tells = 0;
+  };
+  /// What a machine says that it has seen when nobody is left there: more than any step.
+  static constexpr std::uint64_t kNobodysStep = std::numeric_limits<std::int64_t>::max();
+  /// A message has room for so many ranks, and a reader for fewer.
+  static constexpr std::size_t kMostNamed = 1024;
+
+  int machines() const { return machines_.count(); }
+  /// The machine that finds out for the others who has yet to come to a step.
+  int coordinator(std::uint64_t step) const {
+    return static_cast<int>(step % static_cast<unsigned>(machines()));
+  }
+  std::size_t most_kept() const { return 16 + 2 * static_cast<std::size_t>(machines()); }
+  std::span<const int> own_ranks() const { return machines_.on(machine_); }
   bool anybody_counts() const;
   bool is_through(const GroupFacts& rank) const { return rank.seen >= rank.published; }
   std::uint64_t least_seen() const;
@@ -185,23 +230,31 @@ class GroupAgreement {
   Time start_at(const GroupRound& key, Round& round, Time now);
   void tell_here(const GroupRound& key, Round& round);
   void tell_party(const Round& round, const GroupMessage& message);
+  void note_seen(int machine, std::uint64_t step);
   void ask_who_lags();
+  void ask_those_that_lag(std::uint64_t step);
+  void add_asker(std::vector<Asker>& askers, int machine, std::uint64_t step) const;
   void answer_askers();
   static bool under_way(const Round& round) { return round.on || !round.party.shares.empty(); }
   bool gracious() const;
   Wanted what_is_wanted() const;
   Time look_for_missing(Time now);
-  void ask_who(Time now);
+  void ask_who();
+  static GroupMessage about(GroupMessage::Kind kind, const Wanted& wanted);
   static Wanted asked_about(const GroupMessage& message);
+  void forget_missing(int machine);
+  void note_missing(int from, const GroupMessage& message);
   void answer_curious();
+  void inquire(int from, const Wanted& wanted);
+  void tell_inquirer(int machine, const Inquiry& inquiry);
+  Time answer_inquiries(Time now);
   std::vector<int> late(const Wanted& wanted) const;
   void send(int machine, GroupMessage message);
 
   GroupOptions options_;
   GroupPlan plan_;
   int machine_;
-  std::vector<int> machine_of_;
-  std::vector<std::vector<int>> ranks_of_;  ///< World numbers of each machine's ranks.
+  Machines machines_;
 
   std::vector<GroupFacts> own_;
   bool observed_ = false;  ///< They are what the board says.
@@ -210,18 +263,22 @@ class GroupAgreement {
   std::uint64_t global_step_;
   bool all_have_left_ = false;
 
-  std::vector<std::uint64_t> seen_;    ///< What every rank of each machine has seen.
-  std::vector<std::uint64_t> asked_;   ///< The step for which each machine was asked last.
-  std::vector<std::uint64_t> askers_;  ///< What each machine wants to hear that ours have seen.
-  std::vector<std::uint64_t> told_;    ///< What each asker was told last.
-  std::uint64_t slowest_ = 0;          ///< What every rank of every machine has seen.
+  std::vector<std::uint64_t> seen_;      ///< What every rank of each other machine has seen, …
+  std::uint64_t elsewhere_ = 0;          ///< … the least of it, …
+  int at_least_;                         ///< … and how many machines have seen no more.
+  std::vector<std::uint64_t> asked_;     ///< The step for which each machine was asked last.
+  std::set<std::uint64_t> asked_steps_;  ///< Those that others were asked about.
+  std::vector<Asker> askers_;            ///< About this machine's ranks …
+  std::vector<Asker> askers_of_all_;     ///< … and about those of all.
+  std::uint64_t slowest_ = 0;            ///< What every rank of every machine has seen.
   bool held_up_ = false;
 
   Time waiting_since_ = kNever;  ///< For what is wanted now.
   Wanted wanted_;
-  Time asked_who_at_ = kNever;
-  std::vector<std::vector<int>> missing_;        ///< What each machine said last.
-  std::vector<std::pair<int, Wanted>> curious_;  ///< Machines that want to know who is missing.
+  bool asked_who_ = false;
+  RankSet missing_;  ///< As others said last.
+  std::vector<Curious> curious_;
+  std::vector<Inquiry> inquiries_;
   std::vector<Outgoing> outbox_;
 };
 

@@ -11,5 +11,9 @@ inline constexpr Time kNever = std::numeric_limits<Time>::max();
 
 /// From here on whoever waits wants to know for whom.
 inline constexpr Time kCurious = 200'000'000;
+/// How long those that were asked have for their answers before others are told of them.
+inline constexpr Time kTimeToAnswer = 50'000'000;
+/// What is said again in a long wait is said when it has lasted so many times longer.
+inline constexpr Time kLonger = 8;
 
 }  // namespace syncopate::round

@@ -14,11 +14,14 @@ namespace syncopate::detail {
 
 struct WorldMessage {
   enum class Kind : std::uint8_t {
-    ask,      // which of your ranks are missing?
+    ask,      // from the coordinator: which of your ranks are missing?
     missing,  // these are
+    waits,    // to the coordinator: none of mine, and they wait
+    spread,   // from the coordinator: these of all ranks are; tell `span − 1` machines after you
   };
   Kind kind = Kind::ask;
   std::uint64_t number = 0;  ///< Of the agreement.
+  int span = 0;              ///< With `spread`.
   std::vector<int> ranks;    ///< By their numbers in the world, in increasing order.
 };
 std::vector<std::byte> pack(const WorldMessage& message);

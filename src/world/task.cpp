@@ -3,13 +3,21 @@
 #include <algorithm>
 
 #include "base/bad_message.h"
+#include "round/relay.h"
+#include "round/time.h"
 #include "world/messages.h"
 
 namespace syncopate::detail {
 namespace {
 
-/// From here on whoever waits wants to know for whom.
-constexpr board::Time kCurious = 200'000'000;
+using round::kCurious;
+using round::kLonger;
+using round::kTimeToAnswer;
+
+/// How often it is spread who is missing.
+constexpr int kMostSpreads = 4;
+/// A message has room for so many, and a reader for fewer.
+constexpr std::size_t kMostNamed = 1024;
 
 /// Whether agents have something to do with it. Where ranks differ, those who order a collective
 /// have counted its place and others have not: the agents count with the former.
@@ -38,25 +46,27 @@ WorldTask::MachineProposal WorldTask::own_proposal() const {
 }
 
 board::Time WorldTask::work(board::Time now) {
-  if (gathering_ == nullptr) {
+  if (gathering_ == nullptr && context_.roster.all_proposed(number_ + 1)) {
     // Where nobody is left, whatever the others agree on is agreed.
-    if (!context_.roster.all_proposed(number_ + 1)) return board::kNever;
     mine_ = own_proposal();
     proposals_.resize(context_.topology.machines());
     gathering_ = context_.channel->gather(&mine_, sizeof mine_, proposals_.data());
-    missing_ = RankSet(context_.topology.ranks());
-    ask_at_ = now + kCurious;
+    told_at_ = now + kCurious;
   }
-  if (gathering_->done()) {
+  if (gathering_ != nullptr && gathering_->done()) {
     gathering_.reset();
-    ask_at_ = board::kNever;
     check_proposals();
     ++number_;
+    told_at_ = asked_at_ = spread_at_ = board::kNever;
+    spreads_ = 0;
+    missing_ = spread_ = {};
+    waiting_ = {};
     conclude();
-  } else if (now >= ask_at_) {
-    ask_who_is_missing();
+    proposals_ = {};  // Long, and not needed before the next time.
+    return board::kNever;
   }
-  return gathering_ != nullptr ? now : board::kNever;
+  const board::Time again_at = look_for_missing(now);
+  return gathering_ != nullptr ? now : again_at;
 }
 
 void WorldTask::check_proposals() const {
@@ -108,30 +118,92 @@ void WorldTask::conclude() {
   }
 }
 
-void WorldTask::ask_who_is_missing() {
-  ask_at_ = board::kNever;
+board::Time WorldTask::look_for_missing(board::Time now) {
+  if (now >= told_at_) {
+    told_at_ = board::kNever;
+    if (coordinates()) {
+      note_waiting(context_.topology.machine);
+    } else {
+      context_.send(coordinator(),
+                    pack({.kind = WorldMessage::Kind::waits, .number = number_ + 1}));
+    }
+  }
+  if (waiting_.empty()) return board::kNever;
+  if (asked_at_ == board::kNever) {
+    asked_at_ = now;
+    spread_at_ = now + kTimeToAnswer;
+    ask_others();
+  }
+  if (now < spread_at_ || spreads_ == kMostSpreads) return spread_at_;
+  answer(context_.topology.machine);
+  if (spreads_ > 0 && missing_ == spread_) return board::kNever;
+  spread(missing_, context_.topology.machines());
+  spread_ = missing_;
+  spread_at_ = ++spreads_ == kMostSpreads ? board::kNever : asked_at_ + kLonger * (now - asked_at_);
+  return spread_at_;
+}
+
+void WorldTask::note_waiting(int machine) {
+  waiting_.resize(context_.topology.machines());
+  if (missing_ == RankSet()) missing_ = RankSet(context_.topology.ranks());
+  waiting_[machine] = true;
+  for (int rank = 0; rank < context_.topology.ranks(); ++rank) {
+    if (context_.topology.machine_of[rank] == machine) missing_.erase(rank);
+  }
+}
+
+void WorldTask::ask_others() {
   for (int machine = 0; machine < context_.topology.machines(); ++machine) {
-    if (machine == context_.topology.machine) continue;
+    if (machine == context_.topology.machine || waiting_[machine]) continue;
     context_.send(machine, pack({.kind = WorldMessage::Kind::ask, .number = number_ + 1}));
   }
+}
+
+void WorldTask::spread(const RankSet& ranks, int span) {
+  std::vector<int> named = ranks.list();
+  if (named.size() > kMostNamed) named.resize(kMostNamed);
+  const int machines = context_.topology.machines();
+  round::pass_on(1, span, [&](int distance, int theirs) {
+    context_.send((context_.topology.machine + distance) % machines,
+                  pack({.kind = WorldMessage::Kind::spread,
+                        .number = number_ + 1,
+                        .span = theirs,
+                        .ranks = named}));
+  });
+}
+
+void WorldTask::answer(int machine) {
+  WorldMessage answer{.kind = WorldMessage::Kind::missing, .number = number_ + 1};
+  const bool own = machine == context_.topology.machine;
+  for (int rank = 0; rank < context_.roster.local_size(); ++rank) {
+    const int number = context_.roster.rank_of(rank);
+    const bool late = gathering_ == nullptr && context_.roster.awaits_proposal(rank, number_ + 1);
+    if (late) answer.ranks.push_back(number);
+    if (own) late ? missing_.insert(number) : missing_.erase(number);
+  }
+  if (own) return;
+  std::ranges::sort(answer.ranks);
+  context_.send(machine, pack(answer));
 }
 
 void WorldTask::hear(int from, std::span<const std::byte> bytes) {
   const WorldMessage message = unpack_world_message(bytes, from, context_.topology);
   if (message.number != number_ + 1) return;
-  if (message.kind == WorldMessage::Kind::missing) {
-    if (gathering_ == nullptr) return;  // Nothing was asked.
-    for (const int rank : message.ranks) missing_.insert(rank);
-    return;
+  switch (message.kind) {
+    case WorldMessage::Kind::ask:
+      return answer(from);
+    case WorldMessage::Kind::waits:
+      if (coordinates()) note_waiting(from);
+      return;
+    case WorldMessage::Kind::missing:
+      if (asked_at_ == board::kNever || waiting_[from]) return;  // Nothing was asked.
+      for (const int rank : message.ranks) missing_.insert(rank);
+      return;
+    case WorldMessage::Kind::spread:
+      missing_ = RankSet(context_.topology.ranks());
+      for (const int rank : message.ranks) missing_.insert(rank);
+      return spread(missing_, message.span);
   }
-  WorldMessage answer{.kind = WorldMessage::Kind::missing, .number = message.number};
-  for (int rank = 0; gathering_ == nullptr && rank < context_.roster.local_size(); ++rank) {
-    if (context_.roster.awaits_proposal(rank, number_ + 1)) {
-      answer.ranks.push_back(context_.roster.rank_of(rank));
-    }
-  }
-  std::ranges::sort(answer.ranks);
-  context_.send(from, pack(answer));
 }
 
 }  // namespace syncopate::detail

@@ -1,5 +1,9 @@
 // What the agent does for the world itself: whatever its ranks are about to do together, they agree
 // on it with the ranks of all machines; and it notices when all have left.
+//
+// Where that takes long, machines that wait tell one of them, which changes from agreement to
+// agreement. It asks the others and spreads who is missing (round/relay.h), at growing intervals:
+// at most 7 M messages of M machines, however long the wait.
 #pragma once
 
 #include <memory>
@@ -38,7 +42,16 @@ class WorldTask final : public AgentTask {
   };
 
   MachineProposal own_proposal() const;
-  void ask_who_is_missing();
+  /// The machine that finds out who is missing in this agreement, and tells the others.
+  int coordinator() const {
+    return static_cast<int>((number_ + 1) % static_cast<unsigned>(context_.topology.machines()));
+  }
+  bool coordinates() const { return coordinator() == context_.topology.machine; }
+  board::Time look_for_missing(board::Time now);
+  void note_waiting(int machine);
+  void ask_others();
+  void answer(int machine);
+  void spread(const RankSet& ranks, int span);
   /// Throws BadMessage for what a machine cannot propose.
   void check_proposals() const;
   void conclude();
@@ -49,7 +62,12 @@ class WorldTask final : public AgentTask {
   MachineProposal mine_;
   std::vector<MachineProposal> proposals_;
   std::unique_ptr<fabric::Operation> gathering_;
-  board::Time ask_at_ = board::kNever;  ///< When to find out for whom this machine waits.
+  board::Time told_at_ = board::kNever;    ///< When to tell that this machine waits.
+  board::Time asked_at_ = board::kNever;   ///< When the coordinator asked the others.
+  std::vector<bool> waiting_;              ///< Machines that are known to it to wait.
+  board::Time spread_at_ = board::kNever;  ///< When it may tell the others again, …
+  int spreads_ = 0;                        ///< … how often it has, …
+  RankSet spread_;                         ///< … and what.
   RankSet missing_;
   bool over_ = false;
 };

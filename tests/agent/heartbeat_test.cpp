@@ -1,8 +1,12 @@
 // Other machines are asked for signs of life only while somebody waits, and given up before that
 // wait times out, but not before they could answer.
+#include "agent/heartbeat.h"
+
 #include <gtest/gtest.h>
 
-#include "agent/heartbeat.h"
+#include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace syncopate::detail {
 namespace {
@@ -68,6 +72,34 @@ TEST(Heartbeat, AMachineWithoutAnyIsLostBeforeTheWaitTimesOut) {
 TEST(Heartbeat, ButNotBeforeABusyOneCouldAnswer) {
   EXPECT_FALSE(Heartbeat::lost(2 * kSecond - 1, kSecond));
   EXPECT_TRUE(Heartbeat::lost(2 * kSecond, kSecond));
+}
+
+TEST(Heartbeat, AFewMachinesWatchEachOther) {
+  EXPECT_EQ(Heartbeat::whom_to_watch(1, 3, {}), (std::vector{0, 2}));
+  EXPECT_EQ(Heartbeat::whom_to_watch(0, 9, {}), (std::vector{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_TRUE(Heartbeat::whom_to_watch(0, 1, {0}).empty());
+}
+
+TEST(Heartbeat, EachOfManyMachinesIsWatchedByAFew) {
+  constexpr int kMachines = 1024;
+  std::vector<int> everyone(kMachines);
+  std::iota(everyone.begin(), everyone.end(), 0);
+  for (const auto& awaited : {std::vector<int>{}, everyone}) {
+    std::vector<int> watchers(kMachines);
+    for (int machine = 0; machine < kMachines; ++machine) {
+      for (const int other : Heartbeat::whom_to_watch(machine, kMachines, awaited)) {
+        EXPECT_NE(other, machine);
+        ++watchers[other];
+      }
+    }
+    EXPECT_GE(std::ranges::min(watchers), 3);
+    EXPECT_LE(std::ranges::max(watchers), Heartbeat::kMostWatched);
+  }
+}
+
+TEST(Heartbeat, OneThatIsWaitedForIsWatchedWhereverItIs) {
+  const std::vector<int> watched = Heartbeat::whom_to_watch(500, 1024, {7, 7, 900});
+  EXPECT_EQ(watched, (std::vector{7, 501, 502, 503, 900}));
 }
 
 }  // namespace

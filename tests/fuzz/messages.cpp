@@ -49,9 +49,9 @@ RankSet some_of(Input& input, int ranks) {
 void expect_sent_well(Agreement& agreement, const fabric::Topology& topology) {
   for (const auto& [to, message] : agreement.take_messages()) {
     if (to <= 0 || to >= topology.machines()) broken("messages go to other machines");
-    const int ranks = ranks_of(topology, 0);
+    const round::Machines machines(topology.machine_of);
     if (!sensible([&, &sent = message] {
-          detail::unpack_message(detail::pack(sent, ranks), 0, ranks);
+          detail::unpack_message(detail::pack(sent, machines, 0), 0, machines);
         })) {
       broken("what is packed can be unpacked");
     }
@@ -83,14 +83,17 @@ void play_rounds(Input& input) {
       case 1:
         fine = sensible([&] {
           const auto bytes = input.take_bytes(input.below(40));
-          agreement.hear(from, detail::unpack_message(bytes, from, ranks), now);
+          agreement.hear(from, detail::unpack_message(bytes, from, topology.machine_of), now);
         });
         break;
       case 2: {
-        const Message message{.kind = static_cast<Message::Kind>(input.below(3)),
+        const Message message{.kind = static_cast<Message::Kind>(input.below(4)),
                               .round = input.near(agreement.next()),
                               .span = input.near(1),
                               .root = input.near(1),
+                              .waited = input.below(2) == 1,
+                              .drawn = input.near(0),
+                              .ranks = some_of(input, topology.ranks()),
                               .facts = {.here = some_of(input, ranks),
                                         .counting = some_of(input, ranks),
                                         .waits = input.below(2) == 1,
@@ -152,7 +155,7 @@ void play_groups(Input& input) {
         break;
       case 2: {
         GroupMessage message{
-            .kind = static_cast<GroupMessage::Kind>(input.below(6)),
+            .kind = static_cast<GroupMessage::Kind>(input.below(10)),
             .round = {.step = input.near(own[0].published + 1), .group = input.below(4) - 1},
             .member = input.near(1),
             .step = input.near(own[0].seen),

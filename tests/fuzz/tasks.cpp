@@ -203,7 +203,7 @@ void play_partial(Machine& machine) {
     }
   };
   machine.play(task, act, [&] {
-    const round::Message message{.kind = static_cast<round::Message::Kind>(input.below(3)),
+    const round::Message message{.kind = static_cast<round::Message::Kind>(input.below(4)),
                                  .round = input.near(ranks[0]->results.published() + 1),
                                  .span = input.near(1),
                                  .root = input.near(1),
@@ -211,7 +211,7 @@ void play_partial(Machine& machine) {
                                            .counting = RankSet(2),
                                            .waits = input.below(2) == 1,
                                            .seen = input.near(ranks[0]->results.published())}};
-    return detail::pack(message, 2);
+    return detail::pack(message, std::vector<int>{0, 0, kOther, kOther}, kOther);
   });
 }
 
@@ -251,7 +251,7 @@ void play_group(Machine& machine) {
   };
   machine.play(task, act, [&] {
     round::GroupMessage message{
-        .kind = static_cast<round::GroupMessage::Kind>(input.below(6)),
+        .kind = static_cast<round::GroupMessage::Kind>(input.below(10)),
         .round = {.step = input.near(steps[0]), .group = input.below(3) - 1},
         .member = input.near(2),
         .step = input.near(steps[0]),
@@ -280,8 +280,9 @@ void play_world(Machine& machine) {
     proposed = std::max(proposed, machine.roster(rank).propose(words, spec.pack()));
   };
   machine.play(*task, act, [&] {
-    return detail::pack({.kind = static_cast<detail::WorldMessage::Kind>(input.below(2)),
+    return detail::pack({.kind = static_cast<detail::WorldMessage::Kind>(input.below(4)),
                          .number = input.near(proposed),
+                         .span = input.near(1),
                          .ranks = {2, input.near(3)}});
   });
 }
