@@ -11,6 +11,7 @@
 
 #include "board/event.h"
 #include "partial/memory.h"
+#include "partial/then.h"
 #include "syncopate/partial_allreduce.h"
 #include "syncopate/rank_set.h"
 

@@ -80,7 +80,7 @@ Duration PartialTask::grace() const {
 
 void PartialTask::post() {
   for (const auto& [to, message] : agreement_.take_messages()) {
-    context_.send(to, pack(message, machines_, context_.topology.machine));
+    context_.send(to, pack(message, reports_.machines(), context_.topology.machine));
   }
 }
 

@@ -121,7 +121,9 @@ void cut_metrics(const std::filesystem::path& file, const std::map<int, double>&
 Metrics::Metrics(const std::filesystem::path& file, int rank, bool across_machines)
     : path_(file.string()), rank_(rank), across_machines_(across_machines) {
   if (path_.empty()) return;
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  descriptor_ = uninterrupted([&] {
+    return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  });
   if (descriptor_ >= 0) return;
   failure_ = fmt::format("{} cannot be opened: {}", path_, std::strerror(errno));
   if (errno != EACCES && errno != EROFS && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {

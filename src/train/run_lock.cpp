@@ -13,6 +13,7 @@
 #include <string>
 
 #include "syncopate/error.h"
+#include "train/durable_file.h"
 
 namespace syncopate::train {
 namespace {
@@ -53,7 +54,7 @@ RunLock::RunLock(const fs::path& directory) {
   const fs::path name = directory / "lock";
   const mode_t mode = mode_for(directory);
   // Ranks that this process starts hold it, too: if it is killed, one of them may still be writing.
-  file_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW, mode);
+  file_ = uninterrupted([&] { return ::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW, mode); });
   if (file_ < 0) {
     throw Error(ErrorCode::environment,
                 fmt::format("{} cannot be opened: {}", name.string(), std::strerror(errno)),
