@@ -6,7 +6,7 @@
 #include <optional>
 #include <sstream>
 
-namespace syncopate::board {
+namespace syncopate::base {
 namespace {
 
 constexpr std::uint64_t kNoLimit = ControlGroups::kNoLimit;
@@ -219,4 +219,4 @@ std::vector<std::string> ControlGroups::folders() const {
   return result;
 }
 
-}  // namespace syncopate::board
+}  // namespace syncopate::base

@@ -49,7 +49,7 @@ GroupExchange::GroupExchange(board::Roster& roster, board::Platform& platform,
       plan_(roster.world_size(), options),
       board_(memory, shape(elements, type, roster, options), roster, platform),
       wait_(roster, platform, timeout, agent),
-      helpers_(world::helpers_to_wake(roster, board_.results().chunking().count)),
+      helpers_(board::helpers_to_wake(roster, board_.results().chunking().count)),
       agent_(agent),
       seat_of_(roster.world_size(), -1),
       stall_(roster, platform),
@@ -164,7 +164,7 @@ Time GroupExchange::progress(Time now) {
     } else if (board_.attempt(where_).round < where_.step) {
       board_.set_blocked();
       blocked_ = true;
-      return now + world::kShortly;
+      return now + board::kShortly;
     }
   }
   if (board_.help(where_) != Reduction::Outcome::pending) return now;
@@ -194,7 +194,7 @@ void GroupExchange::pause(board::Event& event, std::uint64_t news, Time until) {
   }
   const bool agent_helps = spanning_ || blocked_;
   wait_.for_news(event, news, now, until,
-                 agent_helps ? world::Wait::Agent::driven : world::Wait::Agent::left_alone);
+                 agent_helps ? board::Wait::Agent::driven : board::Wait::Agent::left_alone);
 }
 
 void GroupExchange::await_result() {
@@ -239,7 +239,7 @@ int GroupExchange::whom_we_wait_for() const {
 int GroupExchange::await_free_slot() {
   const Time began = platform_.now();
   wait_.begin(began);
-  Time patience = world::kPatience;
+  Time patience = board::kPatience;
   Time patience_ends = began + patience;
   for (;;) {
     const std::uint64_t releases = board_.progress_event().read();
@@ -258,7 +258,7 @@ int GroupExchange::await_free_slot() {
       board_.help(ahead);
     }
     if (impatient) patience_ends = platform_.now() + (patience *= 2);
-    pause(board_.progress_event(), releases, platform_.now() + world::kShortly);
+    pause(board_.progress_event(), releases, platform_.now() + board::kShortly);
   }
 }
 

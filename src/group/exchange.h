@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "agent/handle.h"
-#include "agent/wait.h"
 #include "board/event.h"
 #include "board/roster.h"
+#include "board/wait.h"
 #include "group/board.h"
 #include "round/groups.h"
 #include "round/step_times.h"
@@ -88,7 +88,7 @@ class GroupExchange {
   DataType type_;
   round::GroupPlan plan_;
   board::GroupBoard board_;
-  world::Wait wait_;
+  board::Wait wait_;
   int helpers_;
   AgentHandle agent_;         ///< Where the world has several machines.
   std::vector<int> seat_of_;  ///< Of each rank of the world on this machine; -1 for the others.
@@ -109,7 +109,7 @@ class GroupExchange {
   std::vector<int> members_;  ///< Of this step's group, on this machine.
   bool spanning_ = false;     ///< Whether it has others.
   board::LocalGroup where_;
-  world::Stall stall_;
+  board::Stall stall_;
   round::StepTimes step_times_;
   board::Time computing_since_ = 0;
   Duration waited_{0};

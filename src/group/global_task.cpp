@@ -5,8 +5,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "agent/wait.h"
 #include "base/bad_message.h"
+#include "board/wait.h"
 
 namespace syncopate::detail {
 
@@ -35,7 +35,7 @@ GlobalTask::GlobalTask(TaskContext& context, const board::GroupShape& shape,
 }
 
 Time GlobalTask::work(Time now) {
-  if (phase_ == Phase::idle && agreement_.global_due() && !begin()) return now + world::kShortly;
+  if (phase_ == Phase::idle && agreement_.global_due() && !begin()) return now + board::kShortly;
   if (phase_ == Phase::gathering && gathering_->done()) sum_up();
   if (phase_ == Phase::summing && sum_.done(moves_)) conclude();
   return board::kNever;

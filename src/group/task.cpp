@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "agent/wait.h"
 #include "board/region.h"
+#include "board/wait.h"
 #include "group/messages.h"
 
 namespace syncopate::detail {
@@ -32,7 +32,7 @@ GroupTask::GroupTask(TaskContext context, std::shared_ptr<Region> region,
 Time GroupTask::work(Time now) {
   Time again_at = observe(now);
   for (const GroupRound& round : agreement_.started()) {
-    if (!begin(round)) again_at = std::min(again_at, now + world::kShortly);
+    if (!begin(round)) again_at = std::min(again_at, now + board::kShortly);
   }
   for (auto at = under_way_.begin(); at != under_way_.end();) {
     at = advance(at->first, at->second) ? under_way_.erase(at) : std::next(at);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/handle.h"
-#include "agent/wait.h"
+#include "board/wait.h"
 #include "partial/board.h"
 #include "syncopate/partial_allreduce.h"
 
@@ -45,7 +45,7 @@ class AgentRunner {
   Board& board_;
   board::Roster& roster_;
   detail::AgentHandle agent_;
-  world::Stall stall_;
+  board::Stall stall_;
 };
 
 }  // namespace syncopate::partial

@@ -10,7 +10,7 @@
 #include <optional>
 #include <variant>
 
-#include "agent/wait.h"
+#include "board/wait.h"
 #include "partial/agent_runner.h"
 #include "partial/board.h"
 #include "partial/local_runner.h"
@@ -107,7 +107,7 @@ class PartialExchange {
   Board board_;
   partial::Starter starter_;
   AnyRunner runner_;
-  world::Wait wait_;
+  board::Wait wait_;
 
   int writing_ = partial::kNoSlot;  ///< The slot that the caller writes to.
   RoundNumber delivered_ = 0;  ///< The last round handed out; during a call, the last one passed.

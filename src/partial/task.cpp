@@ -228,7 +228,7 @@ void PartialTask::open(double divisor) {
   if (direct_.values != nullptr) return;
   rounds_.open(agreement_.next(), divisor);
   const int chunks = rounds_.board().results.buffers().chunking().count;
-  if (const int helpers = world::helpers_to_wake(context_.roster, chunks); helpers > 0) {
+  if (const int helpers = board::helpers_to_wake(context_.roster, chunks); helpers > 0) {
     rounds_.board().signal_helpers(helpers);
   }
 }

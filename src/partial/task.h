@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/task.h"
-#include "agent/wait.h"
+#include "board/wait.h"
 #include "fabric/machine_sum.h"
 #include "partial/machine_rounds.h"
 #include "partial/round_report.h"
@@ -89,7 +89,7 @@ class PartialTask final : public AgentTask {
   MachineSum sum_;          ///< Of pieces.
   bool under_way_ = false;  ///< The piece that was begun last.
   std::uint64_t moves_ = 0;
-  world::Stall stall_;
+  board::Stall stall_;
   bool over_ = false;
 };
 

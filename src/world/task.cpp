@@ -21,11 +21,12 @@ bool orders_something(const board::Attachment& attachment) {
 
 WorldTask::MachineProposal WorldTask::own_proposal() const {
   const board::Roster& roster = context_.roster;
+  const board::Proposals proposals(roster);
   MachineProposal proposal;
   for (int rank = 0; rank < roster.local_size(); ++rank) {
     if (!roster.expected(rank)) continue;
-    const board::Proposal& words = roster.proposal(rank, number_ + 1);
-    if (!orders_something(proposal.order)) proposal.order = roster.attachment(rank, number_ + 1);
+    const board::Proposal& words = proposals.words(rank, number_ + 1);
+    if (!orders_something(proposal.order)) proposal.order = proposals.attachment(rank, number_ + 1);
     if (proposal.here++ == 0) {
       proposal.rank = roster.rank_of(rank);
       proposal.words = words;
@@ -40,7 +41,7 @@ WorldTask::MachineProposal WorldTask::own_proposal() const {
 board::Time WorldTask::work(board::Time now) {
   if (gathering_ == nullptr) {
     // Where nobody is left, whatever the others agree on is agreed.
-    if (!context_.roster.all_proposed(number_ + 1)) return board::kNever;
+    if (!board::Proposals(context_.roster).all_made(number_ + 1)) return board::kNever;
     mine_ = own_proposal();
     proposals_.resize(context_.topology.machines());
     gathering_ = context_.channel->gather(&mine_, sizeof mine_, proposals_.data());
@@ -80,7 +81,7 @@ void WorldTask::check_proposals() const {
 }
 
 void WorldTask::conclude() {
-  AgentMailbox::Dispute dispute{.number = number_};
+  Dispute dispute{.number = number_};
   CollectiveSpec order;
   int here = 0;
   int words_known = 0;
@@ -124,9 +125,10 @@ void WorldTask::hear(int from, std::span<const std::byte> bytes) {
     for (const int rank : message.ranks) missing_.insert(rank);
     return;
   }
+  const board::Proposals proposals(context_.roster);
   WorldMessage answer{.kind = WorldMessage::Kind::missing, .number = message.number};
   for (int rank = 0; gathering_ == nullptr && rank < context_.roster.local_size(); ++rank) {
-    if (context_.roster.awaits_proposal(rank, number_ + 1)) {
+    if (proposals.awaits(rank, number_ + 1)) {
       answer.ranks.push_back(context_.roster.rank_of(rank));
     }
   }

@@ -87,7 +87,10 @@ class FalseSuspicion : public ::testing::TestWithParam<Where> {
     return result;
   }
   /// As if the kernel had said that its process is gone.
-  static void suspect(World& world) { world.shared_state()->roster().gone(kSuspect); }
+  static void suspect(World& world) {
+    const auto& state = world.shared_state();
+    state->roster().seats().gone(kSuspect, state->platform());
+  }
 };
 
 void wait_until(const std::function<bool()>& holds) {

@@ -17,7 +17,7 @@ class MachineGroupBoardTest : public ::testing::Test {
   static constexpr int kRanks = 3;
 
   MachineGroupBoardTest() {
-    Roster::prepare(roster_memory_.get(), std::vector<int>{0, 1, 2}, kRanks + 1);
+    Seats::prepare(roster_memory_.get(), std::vector<int>{0, 1, 2}, kRanks + 1);
     for (int rank = 0; rank < kRanks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(roster_memory_.get(), rank, *platform_));
       rosters_.back()->join({.pid = 100U + rank, .started = 7});
@@ -28,7 +28,7 @@ class MachineGroupBoardTest : public ::testing::Test {
 
   GroupShape shape_{
       .elements = 4, .ranks = kRanks, .world_ranks = kRanks + 1, .groups = 3, .window = 8};
-  Memory roster_memory_ = zeroed(Roster::bytes(kRanks));
+  Memory roster_memory_ = zeroed(Seats::bytes(kRanks));
   Memory memory_ = zeroed(shape_.bytes());
   std::unique_ptr<Platform> platform_ = make_thread_platform();
   std::vector<std::unique_ptr<Roster>> rosters_;
