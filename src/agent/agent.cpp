@@ -14,7 +14,6 @@ using board::Time;
 using Traffic = PeerActivity::Traffic;
 
 constexpr Time kSecond = 1'000'000'000;
-constexpr Time kLookAfterRanksEvery = kSecond / 50;
 /// How often ranks that wait are told for whom, for their messages.
 constexpr Time kNoteAwaitedEvery = kSecond / 10;
 /// What comes before the first answer may be told in the wrong order.
@@ -243,7 +242,7 @@ void Agent::hear(int from, const AgentMessage& message) {
 }
 
 bool Agent::look_after_ranks(Time now) {
-  if (now < ranks_seen_at_ + kLookAfterRanksEvery) return false;
+  if (now < board::later(ranks_seen_at_, platform_.look_after_every())) return false;
   ranks_seen_at_ = now;
   roster_.look_after();
   for (int rank = 0; rank < roster_.local_size(); ++rank) {
@@ -282,7 +281,7 @@ void Agent::look_for_the_end(Time now) {
   if (now < std::max(gone_at_, polling_.active_at()) + timeout_) return;
   // Others may have much to do yet; but where a wait was in vain, they may never get to it.
   for (int rank = 0; rank < roster_.local_size(); ++rank) {
-    if (!roster_.waited_in_vain(rank)) continue;
+    if (!board::waited_in_vain(roster_, rank)) continue;
     return fail(describe(topology_.machine) + " gave up: rank " +
                     std::to_string(roster_.rank_of(rank)) + " had waited in vain",
                 kStartAgain);

@@ -62,8 +62,9 @@ class Agent {
   PollingPolicy& polling() { return polling_; }
   /// On the cores of this machine.
   CpuBudget budget(Time now) const {
-    return {
-        .ranks = roster_.local_size(), .cores = roster_.cores(), .crowded = platform_.crowded(now)};
+    return {.ranks = roster_.local_size(),
+            .cores = roster_.cores().count(),
+            .crowded = platform_.crowded(now)};
   }
   /// Whether any machine that has something for this one rings.
   bool others_ring(Time now) const { return peers_.others_ring(now); }

@@ -25,7 +25,7 @@ class ControlMemory {
  private:
   static std::size_t mailbox_offset() {
     constexpr std::size_t kUnit = board::Layout::kUnit;
-    return (board::Roster::bytes(board::kMaxRanks) + kUnit - 1) / kUnit * kUnit;
+    return (board::Seats::bytes(board::kMaxRanks) + kUnit - 1) / kUnit * kUnit;
   }
 
   std::shared_ptr<board::Mapping> mapping_;

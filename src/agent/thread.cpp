@@ -7,23 +7,28 @@ namespace syncopate::detail {
 
 using board::Time;
 
-AgentThread::AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& topology,
-                         const ControlMemory& memory, std::unique_ptr<board::Platform> platform,
-                         std::unique_ptr<TaskSource> source, Duration timeout)
-    : memory_(memory),
+MakeAgentDriver AgentThread::maker(
+    std::function<std::unique_ptr<board::Platform>()> make_platform) {
+  return [make_platform = std::move(make_platform)](AgentParts parts) {
+    return std::make_unique<AgentThread>(std::move(parts), make_platform());
+  };
+}
+
+AgentThread::AgentThread(AgentParts parts, std::unique_ptr<board::Platform> platform)
+    : memory_(parts.memory),
       platform_(std::move(platform)),
       roster_(memory_.roster(), board::Roster::kAgentsRank, *platform_),
       mailbox_(memory_.mailbox(), roster_, *platform_),
-      bell_(topology.machines(), topology.machine, fabric::doorbell_addresses(topology),
-            [this] { answer_bell(); }) {
-  agent_ = std::make_unique<Agent>(std::move(fabric), topology, roster_, mailbox_, *platform_,
-                                   bell_, std::move(source), timeout);
+      bell_(parts.topology.machines(), parts.topology.machine,
+            fabric::doorbell_addresses(parts.topology), [this] { answer_bell(); }) {
+  agent_ = std::make_unique<Agent>(std::move(parts.fabric), parts.topology, roster_, mailbox_,
+                                   *platform_, bell_, std::move(parts.source), parts.timeout);
   thread_ = std::thread([this] { run(); });
 }
 
 void AgentThread::finish() {
   if (!thread_.joinable()) return;
-  mailbox_.call();
+  mailbox_.calls().signal(*platform_);
   thread_.join();
 }
 
@@ -88,7 +93,7 @@ void AgentThread::nudge() {
 
 void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time until) {
   // Where others need the core, the agent's thread is more likely to get it, and to keep it.
-  if (platform_->crowded(platform_->now())) return mailbox_.call();
+  if (platform_->crowded(platform_->now())) return mailbox_.calls().signal(*platform_);
   driven_ = true;
   const std::lock_guard lock(turn_);  // A turn of the agent is short, and its last for now.
   if (agent_ != nullptr) {

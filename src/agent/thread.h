@@ -6,41 +6,40 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "agent/agent.h"
 #include "agent/control_memory.h"
+#include "agent/driver.h"
 #include "agent/mailbox.h"
-#include "agent/task.h"
 #include "board/event.h"
 #include "board/platform.h"
 #include "board/roster.h"
 #include "fabric/doorbell.h"
-#include "fabric/fabric.h"
 #include "syncopate/policy.h"
 
 namespace syncopate::detail {
 
-class AgentThread {
+class AgentThread final : public AgentDriver {
  public:
   using Time = board::Time;
 
-  AgentThread(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& topology,
-              const ControlMemory& memory, std::unique_ptr<board::Platform> platform,
-              std::unique_ptr<TaskSource> source, Duration timeout);
+  /// Makes such drivers, with a platform of its own for each.
+  static MakeAgentDriver maker(std::function<std::unique_ptr<board::Platform>()> make_platform);
+  AgentThread(AgentParts parts, std::unique_ptr<board::Platform> platform);
   AgentThread(const AgentThread&) = delete;
   AgentThread& operator=(const AgentThread&) = delete;
-  ~AgentThread() { finish(); }
+  ~AgentThread() override { AgentThread::finish(); }
 
-  /// Returns when the agent is over. From then on the fabric is not used.
-  void finish();
-  void set_timeout(Duration timeout);
+  void finish() override;
+  void set_timeout(Duration timeout) override;
 
   /// Does the agent's work on the thread of a rank that waits for its end anyway, which spares two
   /// changes of threads: until there is news after `seen`, or nothing more to do for now.
-  void drive(const board::Event& event, std::uint64_t seen, Time until);
+  void drive(const board::Event& event, std::uint64_t seen, Time until) override;
 
  private:
   void run();

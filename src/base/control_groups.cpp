@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace syncopate::board {
+namespace syncopate::base {
 namespace {
 
 constexpr std::uint64_t kNoLimit = ControlGroups::kNoLimit;
@@ -217,4 +217,4 @@ std::vector<std::string> ControlGroups::folders() const {
   return result;
 }
 
-}  // namespace syncopate::board
+}  // namespace syncopate::base

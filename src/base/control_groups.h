@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace syncopate::board {
+namespace syncopate::base {
 
 class ControlGroups {
  public:
@@ -44,4 +44,4 @@ class ControlGroups {
   std::vector<Group> groups_;
 };
 
-}  // namespace syncopate::board
+}  // namespace syncopate::base

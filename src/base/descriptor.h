@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace syncopate::board {
+namespace syncopate::base {
 
 class Descriptor {
  public:
@@ -28,4 +28,4 @@ class Descriptor {
   int number_ = -1;
 };
 
-}  // namespace syncopate::board
+}  // namespace syncopate::base

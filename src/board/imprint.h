@@ -9,15 +9,15 @@
 namespace syncopate::board {
 
 /// Follows from the sizes of what lies on a board behind its roster, of which the board knows
-/// nothing: defined with the world (world/layout.cpp).
-std::uint64_t layout_behind_roster();
+/// nothing: whoever makes a board or opens one says it (world/layout.h).
+enum class LayoutBehind : std::uint64_t {};
 
 class Imprint {
  public:
   /// On zeroed memory.
-  void write();
+  void write(LayoutBehind behind);
   /// Throws Error if the board is not one of this build.
-  void check() const;
+  void check(LayoutBehind behind) const;
 
  private:
   std::uint64_t magic_;

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "board/platform.h"
-#include "board/roster.h"
+#include "board/seats.h"
 #include "board/segment.h"
 #include "syncopate/error.h"
 
@@ -18,33 +18,33 @@ struct LauncherBoard::Impl {
   std::shared_ptr<Segment> segment;
   std::shared_ptr<Mapping> mapping;
   std::unique_ptr<Platform> platform;
-  Roster roster;  ///< Seen from outside: the launcher has no seat.
+  Seats seats;  ///< The launcher has none of its own.
 };
 
 namespace {
 
-std::shared_ptr<Mapping> prepared(Segment& segment, int ranks) {
-  auto mapping = segment.map(0, Roster::bytes(ranks));
-  Roster::prepare(mapping->data(), ranks);
+std::shared_ptr<Mapping> prepared(Segment& segment, int ranks, LayoutBehind behind) {
+  auto mapping = segment.map(0, Seats::bytes(ranks));
+  Seats::prepare(mapping->data(), ranks, behind);
   return mapping;
 }
 
 }  // namespace
 
-LauncherBoard::LauncherBoard(int ranks) {
+LauncherBoard::LauncherBoard(int ranks, LayoutBehind behind) {
   auto segment = Segment::create();
-  auto mapping = prepared(*segment, ranks);
+  auto mapping = prepared(*segment, ranks, behind);
   auto platform = make_process_platform(ranks);
-  Roster roster(mapping->data(), -1, *platform);
+  const Seats seats(mapping->data());
   impl_ = std::make_unique<Impl>(
-      Impl{std::move(segment), std::move(mapping), std::move(platform), roster});
+      Impl{std::move(segment), std::move(mapping), std::move(platform), seats});
 }
 
 LauncherBoard::~LauncherBoard() = default;
 
 std::string LauncherBoard::address() const { return impl_->segment->address(); }
 
-void LauncherBoard::gone(int local_rank) { impl_->roster.gone(local_rank); }
+void LauncherBoard::gone(int local_rank) { impl_->seats.gone(local_rank, *impl_->platform); }
 
 Duration timeout_from_environment() {
   const char* text = std::getenv(kTimeoutVariable);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "board/imprint.h"
 #include "board/platform.h"
 
 namespace syncopate::board {
@@ -24,7 +25,8 @@ Duration timeout_from_environment();
 
 class LauncherBoard {
  public:
-  explicit LauncherBoard(int ranks);
+  /// `behind`: what ranks of the same build put on a board (world/layout.h).
+  LauncherBoard(int ranks, LayoutBehind behind);
   ~LauncherBoard();
 
   /// The value for SYNCOPATE_BOARD: a path that is good while this process lives.

@@ -54,7 +54,7 @@ ProcessStatus read_status(std::uint32_t pid) {
 }
 
 int read_quota() {
-  const double cores = std::min<double>(ControlGroups().cores(), INT_MAX);
+  const double cores = std::min<double>(base::ControlGroups().cores(), INT_MAX);
   return std::max(1, static_cast<int>(std::lround(cores)));
 }
 

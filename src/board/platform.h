@@ -18,6 +18,8 @@ using Duration = std::chrono::nanoseconds;
 using Time = std::int64_t;
 
 inline constexpr Time kNever = INT64_MAX;
+/// `time` and so much more, which may be never.
+constexpr Time later(Time time, Time more) { return time > kNever - more ? kNever : time + more; }
 
 /// A process, told apart from a later one with the same number.
 struct ProcessId {
@@ -52,6 +54,9 @@ class Platform {
   virtual void park(Shared<std::uint32_t>& word, std::uint32_t expected, Time until) = 0;
   /// Wakes up to `count` ranks that sleep on `word`.
   virtual void wake(Shared<std::uint32_t>& word, int count) = 0;
+  /// How often ranks that wait, and agents, ask whether the others live: kNever where the platform
+  /// tells of deaths by itself, with news for all who wait.
+  virtual Time look_after_every() const { return 20'000'000; }
   /// Whether the process that holds seat `rank` still runs (a stopped one does).
   virtual bool alive(int local_rank, const ProcessId& process) = 0;
   /// "pid 4711, stopped", for messages.

@@ -169,7 +169,7 @@ std::uint64_t available_memory() {
     std::getline(file, unit);
     if (key == "MemAvailable:") available = kilobytes * 1024;
   }
-  return std::min(available, ControlGroups().memory_left());
+  return std::min(available, base::ControlGroups().memory_left());
 }
 
 }  // namespace syncopate::board

@@ -51,7 +51,7 @@ sockaddr_in name_of(int socket) {
 /// The address of this host that the kernel would send from to get there; 0 if there is no way.
 /// Nothing is sent.
 in_addr_t source_towards(in_addr_t address) {
-  const board::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const sockaddr_in there = at(address, htons(9));  // Any port.
   if (!socket.open() ||
       ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
@@ -64,7 +64,7 @@ template <typename Ear>
 std::vector<Ear> open_ears(const std::vector<in_addr_t>& addresses) {
   std::vector<Ear> ears;
   for (const in_addr_t address : addresses) {
-    board::Descriptor socket(open_socket(address));
+    base::Descriptor socket(open_socket(address));
     if (socket.open()) ears.push_back({address, std::move(socket)});
   }
   return ears;

@@ -69,7 +69,7 @@ class Doorbell final : public Bell {
   /// Where this bell listens.
   struct Ear {
     in_addr_t address = 0;
-    board::Descriptor socket;
+    base::Descriptor socket;
   };
   struct Way {
     int number = 0;   ///< With the other machine.
@@ -87,9 +87,9 @@ class Doorbell final : public Bell {
   const int own_;
   const std::function<void()> rung_;
   const std::vector<Ear> ears_;
-  const board::Descriptor end_;  ///< Readable once the listener is to end.
-  std::uint64_t secret_ = 0;     ///< What does not know it did not mean us.
-  std::uint64_t host_ = 0;       ///< The same for all who have one loopback.
+  const base::Descriptor end_;  ///< Readable once the listener is to end.
+  std::uint64_t secret_ = 0;    ///< What does not know it did not mean us.
+  std::uint64_t host_ = 0;      ///< The same for all who have one loopback.
   std::vector<std::byte> address_;
   std::vector<Machine> machines_;
   /// By machine, 1 + the way by which it has rung: 0 before that, kTold once taken.

@@ -47,7 +47,7 @@ std::string meeting_point() {
   return (name + std::to_string(std::hash<std::string>{}(run))).substr(0, kLongest);
 }
 
-using Socket = board::Descriptor;
+using Socket = base::Descriptor;
 
 struct Address {
   explicit Address(const std::string& name) {

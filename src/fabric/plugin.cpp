@@ -165,7 +165,7 @@ Error as_error(const std::exception& exception) {
 }
 
 std::string own_build() {
-  return std::string(board::kBuild) + " (protocol " + std::to_string(kProtocol) + ")";
+  return std::string(base::kBuild) + " (protocol " + std::to_string(kProtocol) + ")";
 }
 
 std::unique_ptr<Link> connect(const JobEnvironment& launcher, const std::string& build) {

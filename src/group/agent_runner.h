@@ -26,8 +26,8 @@ class AgentRunner {
   void begin_wait(const OwnGroup& group);
   Outlook advance(const OwnGroup& group, Time now);
   Outlook free_slots(const OwnGroup& group, Time now) { return local_.free_slots(group, now); }
-  world::Wait::Agent agent(const OwnGroup& group) const {
-    return waits_for_agent(group) ? world::Wait::Agent::driven : world::Wait::Agent::left_alone;
+  board::Wait::Agent agent(const OwnGroup& group) const {
+    return waits_for_agent(group) ? board::Wait::Agent::driven : board::Wait::Agent::left_alone;
   }
   int awaited(const OwnGroup& group) const { return local_.awaited(group); }
   std::string blame(const OwnGroup& group) const;

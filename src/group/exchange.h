@@ -8,7 +8,11 @@
 #include <memory>
 #include <variant>
 
-#include "agent/wait.h"
+#include "agent/handle.h"
+#include "board/wait.h"
+#include "board/event.h"
+#include "board/roster.h"
+#include "board/wait.h"
 #include "group/agent_runner.h"
 #include "group/board.h"
 #include "group/local_runner.h"
@@ -79,7 +83,7 @@ class Exchange {
   Membership membership_;
   AnyRunner runner_;
   Merger merger_;
-  world::Wait wait_;
+  board::Wait wait_;
 
   State state_ = State::computing;
   OwnGroup group_;   ///< At the step that was published last.

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "agent/wait.h"
 #include "base/bad_message.h"
+#include "board/wait.h"
 
 namespace syncopate::group {
 
@@ -27,7 +27,7 @@ GlobalTask::GlobalTask(detail::TaskContext& context, MachineRounds& rounds,
 }
 
 Time GlobalTask::work(Time now) {
-  if (state_ == State::idle && agreement_.global_due() && !begin()) return now + world::kShortly;
+  if (state_ == State::idle && agreement_.global_due() && !begin()) return now + board::kShortly;
   if (state_ == State::gathering && gathering_->done()) sum_up();
   if (state_ == State::summing && sum_.done(moves_)) conclude();
   return board::kNever;

@@ -11,8 +11,8 @@ LocalRunner::LocalRunner(Board& board, const Membership& membership, const Group
       roster_(roster),
       starter_(board, options.trigger, options.grace),
       stall_(roster, platform),
-      stalls_ahead_(board.shape.window, world::Stall(roster, platform)),
-      helpers_(world::helpers_to_wake(roster, board.results.buffers().chunking().count)) {}
+      stalls_ahead_(board.shape.window, board::Stall(roster, platform)),
+      helpers_(board::helpers_to_wake(roster, board.results.buffers().chunking().count)) {}
 
 Outlook LocalRunner::advance(const OwnGroup& group, Time now) {
   const LocalGroup where = group.here();
@@ -26,13 +26,13 @@ Outlook LocalRunner::advance(const OwnGroup& group, Time now) {
     } else if (board_.rounds.attempt(where).round < where.step) {
       board_.window.set_blocked();
       blocked_ = true;
-      return {.again_at = now + world::kShortly, .releases = true};
+      return {.again_at = now + board::kShortly, .releases = true};
     }
   }
   return {.again_at = help(where, stall_, now)};
 }
 
-Time LocalRunner::help(const LocalGroup& where, world::Stall& stall, Time now) {
+Time LocalRunner::help(const LocalGroup& where, board::Stall& stall, Time now) {
   if (board_.rounds.help(where) != Rounds::Outcome::pending) return now;
   const AttemptWord attempt = board_.rounds.attempt(where);
   if (attempt.round != where.step) return now;  // The others went on without this rank.
@@ -41,12 +41,12 @@ Time LocalRunner::help(const LocalGroup& where, world::Stall& stall, Time now) {
 }
 
 Outlook LocalRunner::free_slots(const OwnGroup& group, Time now) {
-  Time again_at = now + world::kShortly;
+  Time again_at = now + board::kShortly;
   for (RoundNumber step = group.step + 1; step <= group.step + board_.shape.window; ++step) {
     const OwnGroup ahead = membership_.at(step);
     if (ahead.spans || board_.rounds.attempt(ahead.here()).round != step) continue;
     if (board_.results.buffer_of(ahead.here()) != kNoBuffer) continue;
-    world::Stall& stall = stalls_ahead_[step % stalls_ahead_.size()];
+    board::Stall& stall = stalls_ahead_[step % stalls_ahead_.size()];
     again_at = std::min(again_at, help(ahead.here(), stall, now));
   }
   return {.again_at = again_at, .releases = true};

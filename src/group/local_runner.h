@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/wait.h"
+#include "board/wait.h"
 #include "group/starter.h"
 #include "syncopate/rank_set.h"
 
@@ -37,8 +37,8 @@ class LocalRunner {
   void begin_wait(const OwnGroup& /*group*/) {}
   Outlook advance(const OwnGroup& group, Time now);
   Outlook free_slots(const OwnGroup& group, Time now);
-  world::Wait::Agent agent(const OwnGroup& /*group*/) const {
-    return world::Wait::Agent::left_alone;
+  board::Wait::Agent agent(const OwnGroup& /*group*/) const {
+    return board::Wait::Agent::left_alone;
   }
   int awaited(const OwnGroup& group) const;
   std::string blame(const OwnGroup& group) const;
@@ -56,14 +56,14 @@ class LocalRunner {
   /// Whether `rank` keeps this one from the end of its step.
   bool holds_up(const OwnGroup& group, int rank) const;
   /// Sums up what can be summed up; returns when to look again.
-  Time help(const LocalGroup& where, world::Stall& stall, Time now);
+  Time help(const LocalGroup& where, board::Stall& stall, Time now);
 
   Board& board_;
   const Membership& membership_;
   board::Roster& roster_;
   Starter starter_;
-  world::Stall stall_;
-  std::vector<world::Stall> stalls_ahead_;  ///< Of rounds that this rank is not in yet.
+  board::Stall stall_;
+  std::vector<board::Stall> stalls_ahead_;  ///< Of rounds that this rank is not in yet.
   int helpers_;           ///< How many sleepers are worth waking to help with a large round.
   bool blocked_ = false;  ///< As the last look found.
 };

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "agent/wait.h"
 #include "board/region.h"
+#include "board/wait.h"
 #include "group/messages.h"
 
 namespace syncopate::group {
@@ -28,7 +28,7 @@ Task::Task(detail::TaskContext context, std::shared_ptr<detail::Region> region, 
 Time Task::work(Time now) {
   Time again_at = observe(now);
   for (const GroupRound& round : agreement_.started()) {
-    if (!begin(round)) again_at = std::min(again_at, now + world::kShortly);
+    if (!begin(round)) again_at = std::min(again_at, now + board::kShortly);
   }
   for (auto at = under_way_.begin(); at != under_way_.end();) {
     advance(at->first, at->second);

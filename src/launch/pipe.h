@@ -5,7 +5,7 @@
 
 namespace syncopate::launch {
 
-using board::Descriptor;
+using base::Descriptor;
 
 /// Both ends are closed on exec: a rank keeps only what it was given on purpose.
 struct Pipe {

@@ -9,6 +9,7 @@
 
 #include "launch/job.h"
 #include "launch/process.h"
+#include "world/layout.h"
 
 namespace syncopate::launch {
 
@@ -44,7 +45,7 @@ Job::Job(const LaunchOptions& options, int lifeline)
       lifeline_(lifeline),
       out_(options.out),
       err_(options.err),
-      board_(options.ranks),
+      board_(options.ranks, detail::layout_behind_roster()),
       ranks_(std::size_t(options.ranks)) {}
 
 void Job::start_ranks() {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/handle.h"
-#include "agent/wait.h"
+#include "board/wait.h"
 #include "partial/board.h"
 #include "partial/runner.h"
 #include "partial/then.h"
@@ -44,7 +44,7 @@ class AgentRunner {
   Board& board_;
   board::Roster& roster_;
   detail::AgentHandle agent_;
-  world::Stall stall_;
+  board::Stall stall_;
 };
 
 static_assert(Runner<AgentRunner>);

@@ -192,7 +192,7 @@ std::uint64_t PartialExchange::await(Runner& runner) {
     // After the news: a round that starts from here on changes them.
     look = look || news != news_before_deposit_;
     // (Soon, as a rank that is stopped between its deposit and the counter may be the last.)
-    const Time again_at = look ? runner.advance(next, now) : now + world::kShortly;
+    const Time again_at = look ? runner.advance(next, now) : now + board::kShortly;
     look = true;
     if (published()) break;
     if (wait_.expired(now)) {
@@ -210,7 +210,7 @@ std::uint64_t PartialExchange::await(Runner& runner) {
       now = platform_.now();
       continue;
     }
-    now = wait_.for_news(board_.event(), news, now, again_at, world::Wait::Agent::driven, watched);
+    now = wait_.for_news(board_.event(), news, now, again_at, board::Wait::Agent::driven, watched);
   }
   set_waiting(false);
   wait_.succeed();

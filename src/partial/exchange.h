@@ -11,7 +11,7 @@
 #include <optional>
 #include <variant>
 
-#include "agent/wait.h"
+#include "board/wait.h"
 #include "partial/agent_runner.h"
 #include "partial/board.h"
 #include "partial/local_runner.h"
@@ -109,7 +109,7 @@ class PartialExchange {
   Board board_;
   partial::Starter starter_;
   AnyRunner runner_;
-  world::Wait wait_;
+  board::Wait wait_;
   partial::Reading reading_;
   partial::Receipts receipts_;
   partial::StepTimer steps_;

@@ -11,7 +11,7 @@ LocalRunner::LocalRunner(Board& board, Starter& starter, board::Roster& roster,
       roster_(roster),
       platform_(platform),
       stall_(roster, platform),
-      helpers_(world::helpers_to_wake(roster, board.results.buffers().chunking().count)) {}
+      helpers_(board::helpers_to_wake(roster, board.results.buffers().chunking().count)) {}
 
 void LocalRunner::deposit(const Arrival& arrival, Time& arrived_at) {
   const Deposits::Put put = board_.deposits.put(arrival.slot, arrival.next - 1, arrived_at);
@@ -28,7 +28,7 @@ Time LocalRunner::start(RoundNumber next, bool last, Time now) {
     if (helpers_ > 0) board_.signal_helpers(helpers_);
   } else if (board_.running.attempt().round < next) {
     board_.results.set_blocked();
-    return now + world::kShortly;
+    return now + board::kShortly;
   }
   return 0;
 }

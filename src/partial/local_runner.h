@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <string>
 
-#include "agent/wait.h"
+#include "board/wait.h"
 #include "partial/board.h"
 #include "partial/runner.h"
 #include "partial/starter.h"
@@ -74,7 +74,7 @@ class LocalRunner {
   Starter& starter_;
   board::Roster& roster_;
   board::Platform& platform_;
-  world::Stall stall_;
+  board::Stall stall_;
   int helpers_;            ///< How many sleepers are worth waking to help with a large round.
   bool came_last_ = true;  ///< As far as the last deposit could tell.
   int last_in_a_row_ = 0;  ///< How often the last deposits completed the round.

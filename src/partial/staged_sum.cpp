@@ -37,7 +37,7 @@ void StagedSum::open(partial::RoundNumber round, double divisor) {
   if (only_.values != nullptr) return;
   rounds_.open(round, divisor);
   const int chunks = rounds_.board().results.buffers().chunking().count;
-  if (const int helpers = world::helpers_to_wake(context_.roster, chunks); helpers > 0) {
+  if (const int helpers = board::helpers_to_wake(context_.roster, chunks); helpers > 0) {
     rounds_.board().signal_helpers(helpers);
   }
 }

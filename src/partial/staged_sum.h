@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "agent/task.h"
-#include "agent/wait.h"
+#include "board/wait.h"
 #include "fabric/machine_sum.h"
 #include "partial/machine_rounds.h"
 
@@ -48,7 +48,7 @@ class StagedSum {
   MachineSum sum_;          ///< Of pieces.
   bool under_way_ = false;  ///< The piece that was begun last.
   std::uint64_t moves_ = 0;
-  world::Stall stall_;
+  board::Stall stall_;
 };
 
 }  // namespace syncopate::detail

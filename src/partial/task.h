@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "agent/task.h"
+#include "board/wait.h"
+#include "fabric/machine_sum.h"
 #include "partial/machine_rounds.h"
 #include "partial/round_report.h"
 #include "partial/staged_sum.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "board/roster.h"
+#include "board/seats.h"
 #include "fabric/fabric.h"
 #include "syncopate/group_average.h"
 #include "syncopate/partial_allreduce.h"

@@ -1,13 +1,14 @@
-// What the collectives and the agent of this build put on a board, for ranks of another build to be
-// refused (board/imprint.h).
+#include "world/layout.h"
+
 #include "agent/mailbox.h"
 #include "board/imprint.h"
+#include "group/board.h"
 #include "group/shape.h"
 #include "partial/shape.h"
 
-namespace syncopate::board {
+namespace syncopate::detail {
 
-std::uint64_t layout_behind_roster() {
+board::LayoutBehind layout_behind_roster() {
   constexpr int kRanks = 3;
   constexpr std::size_t kElements = 7;
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, on whole numbers.
@@ -19,8 +20,8 @@ std::uint64_t layout_behind_roster() {
       hash = (hash ^ size) * 0x100000001b3;
     }
   }
-  hash = (hash ^ detail::AgentMailbox::bytes()) * 0x100000001b3;
-  return hash;
+  hash = (hash ^ AgentMailbox::bytes()) * 0x100000001b3;
+  return board::LayoutBehind{hash};
 }
 
-}  // namespace syncopate::board
+}  // namespace syncopate::detail

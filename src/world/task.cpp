@@ -29,11 +29,12 @@ bool orders_something(const board::Attachment& attachment) {
 
 WorldTask::MachineProposal WorldTask::own_proposal() const {
   const board::Roster& roster = context_.roster;
+  const board::Proposals proposals(roster);
   MachineProposal proposal;
   for (int rank = 0; rank < roster.local_size(); ++rank) {
     if (!roster.expected(rank)) continue;
-    const board::Proposal& words = roster.proposal(rank, number_ + 1);
-    if (!orders_something(proposal.order)) proposal.order = roster.attachment(rank, number_ + 1);
+    const board::Proposal& words = proposals.words(rank, number_ + 1);
+    if (!orders_something(proposal.order)) proposal.order = proposals.attachment(rank, number_ + 1);
     if (proposal.here++ == 0) {
       proposal.rank = roster.rank_of(rank);
       proposal.words = words;
@@ -46,7 +47,7 @@ WorldTask::MachineProposal WorldTask::own_proposal() const {
 }
 
 board::Time WorldTask::work(board::Time now) {
-  if (gathering_ == nullptr && context_.roster.all_proposed(number_ + 1)) {
+  if (gathering_ == nullptr && board::Proposals(context_.roster).all_made(number_ + 1)) {
     // Where nobody is left, whatever the others agree on is agreed.
     mine_ = own_proposal();
     proposals_.resize(context_.topology.machines());
@@ -90,7 +91,7 @@ void WorldTask::check_proposals() const {
 }
 
 void WorldTask::conclude() {
-  AgentMailbox::Dispute dispute{.number = number_};
+  Dispute dispute{.number = number_};
   CollectiveSpec order;
   int here = 0;
   int words_known = 0;
@@ -177,7 +178,7 @@ void WorldTask::answer(int machine) {
   const bool own = machine == context_.topology.machine;
   for (int rank = 0; rank < context_.roster.local_size(); ++rank) {
     const int number = context_.roster.rank_of(rank);
-    const bool late = gathering_ == nullptr && context_.roster.awaits_proposal(rank, number_ + 1);
+    const bool late = gathering_ == nullptr && board::Proposals(context_.roster).awaits(rank, number_ + 1);
     if (late) answer.ranks.push_back(number);
     if (own) late ? missing_.insert(number) : missing_.erase(number);
   }

@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "agent/thread.h"
 #include "base/text.h"
 #include "board/launcher_board.h"
 #include "fabric/plugin.h"
 #include "syncopate/error.h"
+#include "world/layout.h"
 #include "world/world_state.h"
 
 namespace syncopate {
@@ -27,7 +29,8 @@ int number_from(const char* variable, const char* text, int low, int high) {
 /// For ranks that are all in this process.
 std::shared_ptr<board::Segment> new_segment(int ranks) {
   auto segment = board::Segment::create_private();
-  board::Roster::prepare(segment->map(0, detail::ControlMemory::bytes())->data(), ranks);
+  board::Seats::prepare(segment->map(0, detail::ControlMemory::bytes())->data(), ranks,
+                        detail::layout_behind_roster());
   return segment;
 }
 
@@ -55,16 +58,16 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link>& lin
   std::shared_ptr<board::Segment> segment;
   if (seat == 0) {
     segment = ranks == 1 ? board::Segment::create_private() : board::Segment::create();
-    board::Roster::prepare(segment->map(0, detail::ControlMemory::bytes())->data(), numbers,
-                           topology.ranks());
+    board::Seats::prepare(segment->map(0, detail::ControlMemory::bytes())->data(), numbers,
+                          topology.ranks(), detail::layout_behind_roster());
     link->from_first(segment->address());
   } else {
     segment = board::Segment::open(link->from_first(""));
   }
   auto state = std::make_shared<detail::WorldState>(std::move(segment), seat,
                                                     board::make_process_platform(ranks));
-  state->connect(
-      link, seat == board::Roster::kAgentsRank ? board::make_process_platform(ranks) : nullptr);
+  state->connect(link,
+                 detail::AgentThread::maker([&] { return board::make_process_platform(ranks); }));
   return state;
 }
 
@@ -101,8 +104,8 @@ World World::from_environment() {
   const int ranks = number_from(board::kRanksVariable, ranks_text, 1, board::kMaxRanks);
   const int rank = number_from(board::kRankVariable, rank_text, 0, ranks - 1);
   auto segment = board::Segment::open(address);
-  const int on_board =
-      board::Roster::ranks_on(segment->map(0, detail::ControlMemory::bytes())->data());
+  const int on_board = board::Seats::ranks_on(
+      segment->map(0, detail::ControlMemory::bytes())->data(), detail::layout_behind_roster());
   if (on_board != ranks) {
     throw Error(ErrorCode::environment,
                 std::string(board::kRanksVariable) + " is " + std::to_string(ranks) +

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "agent/wait.h"
 #include "board/launcher_board.h"
-#include "board/layout.h"
+#include "fabric/doorbell.h"
 #include "partial/exchange.h"
 #include "syncopate/error.h"
+#include "world/layout.h"
 #include "world/task_queue.h"
 
 namespace syncopate::detail {
@@ -21,6 +21,12 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMessageBytes = 64 << 10;
 constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
 
+/// A roster of this build.
+std::byte* checked(std::byte* roster) {
+  board::Seats::ranks_on(roster, layout_behind_roster());
+  return roster;
+}
+
 }  // namespace
 
 WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
@@ -28,8 +34,9 @@ WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
     : segment_(std::move(segment)),
       control_(*segment_),
       platform_(std::move(platform)),
-      roster_(control_.roster(), rank, *platform_),
+      roster_(checked(control_.roster()), rank, *platform_),
       timeout_(board::timeout_from_environment()),
+      agreements_(roster_, *platform_, timeout_),
       regions_(ControlMemory::bytes(), roster_.local_size()) {
   roster_.join(board::this_process());
 }
@@ -46,20 +53,23 @@ WorldState::~WorldState() {
   roster_.leave();
   if (mailbox_ != nullptr) mailbox_->call();
   agent_.reset();  // It may yet lose a machine.
-  const bool lost =
-      roster_.waited_in_vain(roster_.local_rank()) || (mailbox_ != nullptr && mailbox_->lost());
+  const bool lost = board::waited_in_vain(roster_, roster_.local_rank()) ||
+                    (mailbox_ != nullptr && mailbox_->lost());
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
-void WorldState::connect(std::unique_ptr<fabric::Link>& link,
-                         std::unique_ptr<board::Platform> agents_platform) {
+void WorldState::connect(std::unique_ptr<fabric::Link>& link, const MakeAgentDriver& make_driver) {
   if (roster_.across()) {
     fabric::doorbells_wanted();  // On every rank, so that all of them refuse.
-    mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), roster_, *platform_);
+    mailbox_ = std::make_unique<RankMailbox>(control_.mailbox(), roster_, *platform_);
+    agreements_.set_agent(*mailbox_);
     if (auto fabric = link->fabric()) {
-      agent_ = std::make_unique<AgentThread>(
-          std::move(fabric), link->topology(), control_, std::move(agents_platform),
-          std::make_unique<TaskQueue>(segment_, roster_.local_size()), timeout_);
+      agent_ = make_driver({.fabric = std::move(fabric),
+                            .topology = link->topology(),
+                            .memory = control_,
+                            .source = std::make_unique<TaskQueue>(segment_, roster_.local_size()),
+                            .timeout = timeout_});
+      mailbox_->set_driver(agent_.get());
     }
     link->set_before_end([this] { leave_before_end(); });
   }
@@ -85,7 +95,7 @@ int WorldState::largest_machine() const {
 }
 
 AgentHandle WorldState::agent_handle() {
-  return mailbox_ != nullptr ? AgentHandle(*mailbox_, agent_.get()) : AgentHandle();
+  return mailbox_ != nullptr ? AgentHandle(*mailbox_) : AgentHandle();
 }
 
 RankSet WorldState::dead() {
@@ -102,61 +112,10 @@ void WorldState::set_timeout(Duration timeout) {
   if (agent_ != nullptr) agent_->set_timeout(timeout_);
 }
 
-void WorldState::agree(const std::string& description, const CollectiveSpec& spec) {
-  board::Proposal mine{};
-  description.copy(mine.data(), mine.size() - 1);
-  if (mailbox_ != nullptr) return agree_across(mine, spec);
-  roster_.agree(mine, platform_->now() + timeout_.count());
-  for (int rank = 0; rank < roster_.local_size(); ++rank) {
-    const board::Proposal* theirs = roster_.disagreement(rank);
-    if (theirs != nullptr) disagree(mine.data(), rank, theirs->data());
-  }
-}
-
-void WorldState::disagree(const char* mine, int rank, const char* theirs) const {
-  throw Error(ErrorCode::mismatch,
-              "ranks disagree: rank " + std::to_string(roster_.rank()) + " calls for a " + mine +
-                  "; rank " + std::to_string(rank) + " calls for a " + theirs,
-              "Make the same collectives with the same arguments, in the same order, on every "
-              "rank");
-}
-
-void WorldState::agree_across(const board::Proposal& mine, const CollectiveSpec& spec) {
-  roster_.check_seat();
-  AgentHandle agent = agent_handle();
-  agent.check();
-  const std::uint64_t number = roster_.propose(mine, spec.pack());
-  agent.notify_unless_driving();
-  world::Wait wait(roster_, *platform_, timeout_, agent);
-  board::Time now = platform_->now();
-  wait.begin(now);
-  for (;;) {
-    const std::uint64_t news = mailbox_->agreements().read();
-    if (mailbox_->agreed() >= number) return wait.succeed();
-    if (const AgentMailbox::Dispute* dispute = mailbox_->dispute(number)) {
-      const int other = dispute->words[0] == mine ? 1 : 0;
-      disagree(mine.data(), dispute->ranks[other], dispute->words[other].data());
-    }
-    agent.check();
-    if (wait.expired(now)) {
-      roster_.leave_on_the_table();
-      roster_.note_wait(/*in_vain=*/true);
-      const std::string here = roster_.describe_awaited(number);
-      throw Error(ErrorCode::timeout,
-                  "rank " + std::to_string(roster_.rank()) + " waited in vain for " +
-                      (here.empty() ? agent.awaited(roster_) : here) + " to join in a " +
-                      mine.data(),
-                  "Every rank must make the same collectives in the same order");
-    }
-    now =
-        wait.for_news(mailbox_->agreements(), news, now, board::kNever, world::Wait::Agent::driven);
-  }
-}
-
 std::shared_ptr<Region> WorldState::make_region(const std::string& description,
                                                 const CollectiveSpec& spec, std::size_t bytes,
                                                 std::size_t smallest_bytes) {
-  agree(description);
+  agreements_.agree(description);
   const std::uint64_t offset = regions_.next(bytes);
   std::shared_ptr<Region> region;
   std::optional<Error> failure;
@@ -180,7 +139,7 @@ std::shared_ptr<Region> WorldState::make_region(const std::string& description,
   try {
     CollectiveSpec placed = spec;
     placed.refused = failure.has_value();
-    agree((failure ? "missing " : "") + place, placed);
+    agreements_.agree((failure ? "missing " : "") + place, placed);
   } catch (const Error&) {
     if (failure) throw *failure;
     throw;
@@ -207,7 +166,7 @@ PartialExchange& WorldState::messenger() {
   return *messenger_;
 }
 
-void WorldState::barrier() { agree("barrier"); }
+void WorldState::barrier() { agreements_.agree("barrier"); }
 
 void WorldState::broadcast(void* data, std::size_t bytes, int root) {
   if (root < 0 || root >= roster_.world_size()) {
@@ -221,7 +180,8 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
     throw Error(ErrorCode::closed, "an earlier broadcast of this rank did not come to its end",
                 "Start the ranks anew: the others may be in the middle of it");
   }
-  agree("broadcast of " + std::to_string(bytes) + " bytes from rank " + std::to_string(root));
+  agreements_.agree("broadcast of " + std::to_string(bytes) + " bytes from rank " +
+                    std::to_string(root));
   PartialExchange& carrier = messenger();
   broadcasting_ = true;
   for (std::size_t sent = 0; sent < bytes; sent += kMessageBytes) {

@@ -6,15 +6,16 @@
 #include <string>
 
 #include "agent/control_memory.h"
+#include "agent/driver.h"
 #include "agent/handle.h"
-#include "agent/mailbox.h"
-#include "agent/thread.h"
+#include "agent/rank_mailbox.h"
 #include "board/platform.h"
 #include "board/region.h"
 #include "board/roster.h"
 #include "board/segment.h"
 #include "fabric/fabric.h"
 #include "syncopate/policy.h"
+#include "world/agreements.h"
 #include "world/collective_spec.h"
 
 namespace syncopate::detail {
@@ -31,9 +32,9 @@ class WorldState {
   ~WorldState();
 
   /// Makes this machine speak to the others, if there are any. All ranks call it; the first of a
-  /// machine gives a host for the agent. It takes the link over unless it throws.
-  void connect(std::unique_ptr<fabric::Link>& link,
-               std::unique_ptr<board::Platform> agents_platform);
+  /// machine has the agent, which `make_driver` lets work: on a thread (AgentThread::maker) or
+  /// otherwise. It takes the link over unless it throws.
+  void connect(std::unique_ptr<fabric::Link>& link, const MakeAgentDriver& make_driver);
 
   board::Roster& roster() { return roster_; }
   board::Platform& platform() { return *platform_; }
@@ -62,19 +63,17 @@ class WorldState {
   /// The program ends the fabric. This rank leaves while it still can.
   void leave_before_end();
   PartialExchange& messenger();
-  void agree(const std::string& description, const CollectiveSpec& spec = {});
-  void agree_across(const board::Proposal& mine, const CollectiveSpec& spec);
-  [[noreturn]] void disagree(const char* mine, int rank, const char* theirs) const;
 
   std::shared_ptr<board::Segment> segment_;
   ControlMemory control_;
   std::unique_ptr<board::Platform> platform_;
   board::Roster roster_;
   Duration timeout_;
+  Agreements agreements_;
   RegionPlan regions_;
   std::unique_ptr<fabric::Link> link_;
-  std::unique_ptr<AgentMailbox> mailbox_;
-  std::unique_ptr<AgentThread> agent_;
+  std::unique_ptr<RankMailbox> mailbox_;
+  std::unique_ptr<AgentDriver> agent_;
   std::shared_ptr<Region> messenger_region_;
   std::unique_ptr<PartialExchange> messenger_;  ///< Carries broadcasts.
   bool broadcasting_ = false;                   ///< Stays set if a broadcast ends in a timeout.

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace syncopate::board {
+namespace syncopate::base {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
@@ -181,4 +181,4 @@ TEST(OwnControlGroups, CanBeRead) {
 }
 
 }  // namespace
-}  // namespace syncopate::board
+}  // namespace syncopate::base

@@ -12,6 +12,7 @@ namespace syncopate::testing {
 namespace {
 
 using board::Roster;
+using board::Seats;
 using board::Segment;
 using detail::Region;
 
@@ -23,7 +24,7 @@ class RegionTest : public ::testing::Test {
   void make(int world_ranks) {
     std::vector<int> numbers(kRanks);
     std::iota(numbers.begin(), numbers.end(), 0);
-    Roster::prepare(control_->data(), numbers, world_ranks);
+    Seats::prepare(control_->data(), numbers, world_ranks);
     for (int rank = 0; rank < kRanks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(control_->data(), rank, *platform_));
       rosters_.back()->join(board::this_process());
@@ -36,7 +37,7 @@ class RegionTest : public ::testing::Test {
 
   void let_go(int user) { holds_[user].reset(); }
   void leave(int rank) { rosters_[rank]->leave(); }
-  void die(int rank) { rosters_[0]->gone(rank); }
+  void die(int rank) { rosters_[0]->seats().gone(rank, *platform_); }
   /// Whether the region still has what was written there.
   bool in_memory() const { return page_->data()[0] == std::byte{7}; }
 
@@ -50,7 +51,7 @@ class RegionTest : public ::testing::Test {
 
   std::unique_ptr<board::Platform> platform_ = board::make_thread_platform();
   std::shared_ptr<Segment> segment_ = Segment::create();
-  std::shared_ptr<board::Mapping> control_ = segment_->map(0, Roster::bytes(kRanks));
+  std::shared_ptr<board::Mapping> control_ = segment_->map(0, Seats::bytes(kRanks));
   std::shared_ptr<board::Mapping> page_;
   std::vector<std::unique_ptr<Roster>> rosters_;
   std::optional<Region> holds_[kRanks + 1];

@@ -168,7 +168,7 @@ TEST(Segment, ThatCannotBeOpenedSaysWhy) {
                  [] { Segment::open("/nowhere"); });
   expect_refused(ErrorCode::environment, {"/dev/zero"}, [] { Segment::open("/dev/zero"); });
   for (const off_t size : {off_t{0}, off_t{4096}, off_t(Segment::kPage) + 1}) {
-    const Descriptor odd(memfd_create("odd", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    const base::Descriptor odd(memfd_create("odd", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(ftruncate(odd.number(), size), 0);
     ASSERT_EQ(fcntl(odd.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
     expect_refused(ErrorCode::environment, {"is not a board"},

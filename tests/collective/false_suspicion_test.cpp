@@ -88,7 +88,10 @@ class FalseSuspicion : public ::testing::TestWithParam<Where> {
     return result;
   }
   /// As if the kernel had said that its process is gone.
-  static void suspect(World& world) { detail::WorldAccess::state(world)->roster().gone(kSuspect); }
+  static void suspect(World& world) {
+    const auto& state = detail::WorldAccess::state(world);
+    state->roster().seats().gone(kSuspect, state->platform());
+  }
 };
 
 void wait_until(const std::function<bool()>& holds) {

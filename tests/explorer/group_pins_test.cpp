@@ -132,7 +132,7 @@ TEST(PinnedSlots, DoNotMakeTheirOwnerWaitForStoppedRanks) {
 
 TEST(PinnedSlots, AreBlamedOnTheRanksThatReadThemIfTimeIsUpFirst) {
   Pins pins;
-  pins.play(Step::reduce, Duration(world::kPatience / 2));
+  pins.play(Step::reduce, Duration(board::kPatience / 2));
   EXPECT_EQ(pins.stopped(), 3) << "the case tests nothing";
   EXPECT_NE(pins.complaint().find("for rank 1 (stopped), rank 2 (stopped), rank 4 (stopped) in"),
             std::string::npos)

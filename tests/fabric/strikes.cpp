@@ -426,8 +426,9 @@ int board_refused() {
     const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
     // Rank 0, which speaks for rank 1, gives up and goes: rank 1 hears that, or finds it gone.
     const bool content = rank == kAgent ? says("ulimit -n")
-                         : rank == 1    ? says("waited in vain") || says("spoke for this machine")
-                                        : says("did not come");
+                         : rank == 1    ? says(" to join in a ") || says("waited in vain") ||
+                                           says("spoke for this machine")
+                                     : says("did not come");
     if (content) log(rank, "content");
     return EXIT_FAILURE;
   }

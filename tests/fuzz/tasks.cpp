@@ -103,7 +103,7 @@ class Machine {
   explicit Machine(Input& input) : input_(input) {
     topology_.machine_of = {0, 0, kOther, kOther};
     topology_.addresses = {"here", "there"};
-    board::Roster::prepare(control_.roster(), std::vector<int>{0, 1}, topology_.ranks());
+    board::Seats::prepare(control_.roster(), std::vector<int>{0, 1}, topology_.ranks());
     for (int rank = 0; rank < kOwnRanks; ++rank) {
       rosters_.push_back(std::make_unique<board::Roster>(control_.roster(), rank, platform_));
       rosters_.back()->join({.pid = 1, .started = 1});

@@ -18,6 +18,7 @@ using board::Interruption;
 using board::make_thread_platform;
 using board::Platform;
 using board::Roster;
+using board::Seats;
 using board::zeroed;
 
 constexpr std::size_t kElements = 8;
@@ -29,7 +30,7 @@ class Machine {
       : shape_{.elements = kElements, .ranks = ranks, .world_ranks = ranks + 1, .window = 8} {
     std::vector<int> numbers(ranks);
     for (int rank = 0; rank < ranks; ++rank) numbers[rank] = rank;
-    Roster::prepare(seats_.get(), numbers, ranks + 1);
+    Seats::prepare(seats_.get(), numbers, ranks + 1);
     for (int rank = 0; rank < ranks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(seats_.get(), rank, *platform_));
       rosters_.back()->join({.pid = 100U + rank, .started = 7});
@@ -65,7 +66,7 @@ class Machine {
 
  private:
   Shape shape_;
-  board::Memory seats_ = zeroed(Roster::bytes(shape_.ranks));
+  board::Memory seats_ = zeroed(Seats::bytes(shape_.ranks));
   board::Memory memory_ = zeroed(shape_.bytes());
   std::unique_ptr<Platform> platform_ = make_thread_platform();
   std::vector<std::unique_ptr<Roster>> rosters_;

@@ -33,7 +33,7 @@ class Machine {
   Machine(fabric::Fabric& fabric, const fabric::Topology& topology, const PartialOptions& options,
           RoundNumber last, Send send)
       : topology_(topology) {
-    board::Roster::prepare(control_.roster(), std::vector<int>{topology.rank}, topology.ranks());
+    board::Seats::prepare(control_.roster(), std::vector<int>{topology.rank}, topology.ranks());
     roster_ = std::make_unique<board::Roster>(control_.roster(), 0, *platform_);
     roster_->join(board::this_process());
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *roster_, *platform_);

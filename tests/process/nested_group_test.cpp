@@ -34,7 +34,7 @@ bool write(const fs::path& file, const std::string& text) {
 class NestedGroup {
  public:
   NestedGroup() {
-    for (const std::string& parent : board::ControlGroups().folders()) {
+    for (const std::string& parent : base::ControlGroups().folders()) {
       const fs::path folder = fs::path(parent) / ("syncopate-test-" + std::to_string(getpid()));
       std::error_code error;
       if (!fs::create_directory(folder, error)) continue;

@@ -8,11 +8,13 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "agent/thread.h"
 #include "board/roster.h"
 #include "board/segment.h"
 #include "kernel/kernel.h"
 #include "support/crew.h"
 #include "world/access.h"
+#include "world/layout.h"
 #include "world/world_state.h"
 
 namespace syncopate::testing {
@@ -240,8 +242,8 @@ std::vector<World> machines_of_threads(
       if (topology.machine_of[rank] == machine) numbers.push_back(rank);
     }
     segments.push_back(board::Segment::create_private());
-    board::Roster::prepare(segments.back()->map(0, detail::ControlMemory::bytes())->data(), numbers,
-                           ranks);
+    board::Seats::prepare(segments.back()->map(0, detail::ControlMemory::bytes())->data(), numbers,
+                          ranks, detail::layout_behind_roster());
   }
   std::vector<World> worlds;
   std::vector<int> seated(machines);
@@ -253,7 +255,7 @@ std::vector<World> machines_of_threads(
     topology.machine = machine;
     std::unique_ptr<fabric::Link> link =
         std::make_unique<MemoryLink>(topology, std::move(fabrics[machine]));
-    state->connect(link, make_platform());
+    state->connect(link, detail::AgentThread::maker(make_platform));
     worlds.push_back(detail::WorldAccess::make(std::move(state)));
   }
   return worlds;

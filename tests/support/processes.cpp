@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "world/layout.h"
+
 namespace syncopate::testing {
 namespace {
 
@@ -40,7 +42,8 @@ sigset_t child_signal() {
 
 }  // namespace
 
-Processes::Processes(int ranks, const Body& body) : board_(ranks), ranks_(ranks) {
+Processes::Processes(int ranks, const Body& body)
+    : board_(ranks, detail::layout_behind_roster()), ranks_(ranks) {
   const sigset_t set = child_signal();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   child_events_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

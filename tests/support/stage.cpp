@@ -24,8 +24,8 @@ std::byte* Stage::Memory::zeroed(std::size_t bytes) {
 void Stage::set(int ranks) {
   machine_.reset();
   rosters_.clear();
-  std::byte* memory = roster_memory_.zeroed(board::Roster::bytes(ranks));
-  board::Roster::prepare(memory, ranks);
+  std::byte* memory = roster_memory_.zeroed(board::Seats::bytes(ranks));
+  board::Seats::prepare(memory, ranks);
   for (int rank = 0; rank < ranks; ++rank) {
     if (rank >= static_cast<int>(platforms_.size())) {
       platforms_.push_back(std::make_unique<ScriptedPlatform>(machine_, rank));

@@ -1,0 +1,56 @@
+#include "board/wait.h"
+
+#include <algorithm>
+
+#include "base/durations.h"
+#include "syncopate/error.h"
+
+namespace syncopate::board {
+Wait::Wait(Roster& roster, Platform& platform, const Duration& timeout, Attendant* agent)
+    : roster_(roster),
+      platform_(platform),
+      timeout_(timeout),
+      agent_(agent),
+      lookout_(platform, roster.cores().oversubscribed()) {}
+
+void Wait::give_up(Time now, const std::string& whom, const std::string& where,
+                   const char* what_to_do) {
+  note_wait(roster_, /*in_vain=*/true);
+  throw Error(ErrorCode::timeout,
+              "rank " + std::to_string(roster_.rank()) + " waited " +
+                  detail::in_seconds(lasted(now)) + " for " + whom + " in " + where,
+              what_to_do);
+}
+
+Time Wait::for_news(Event& event, std::uint64_t seen, Time now, Time until, Agent agent,
+                    const Watched& watched) {
+  until = std::min({until, deadline_, later(now, platform_.look_after_every())});
+  if (agent == Agent::driven && agent_ != nullptr) agent_->attend(event, seen, until);
+  const Time woken = lookout_.wait(event, seen, until, watched);
+  roster_.check_seat();
+  if (event.read() == seen) look_after_others(event, woken);
+  return woken;
+}
+
+void Wait::look_after_others(Event& event, Time now) {
+  if (now < later(looked_at_, platform_.look_after_every())) return;
+  looked_at_ = now;
+  const bool death = roster_.look_after();
+  if (death) event.signal(platform_);
+  if (agent_ == nullptr) return;
+  if (death) agent_->call();
+  agent_->check();
+}
+
+int helpers_to_wake(const Roster& roster, int chunks) {
+  return std::min({roster.local_size() - 1, chunks - 1, 2 * roster.cores().count()});
+}
+
+Time Stall::patience_ends(AttemptWord attempt, Time now) {
+  if (attempt_.round != attempt.round) patience_ = kPatience;
+  if (attempt_.pack() != attempt.pack()) since_ = now;
+  attempt_ = attempt;
+  return since_ + patience_;
+}
+
+}  // namespace syncopate::board

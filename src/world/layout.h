@@ -1,0 +1,11 @@
+// What the collectives and the agent of this build put on a board, for ranks of another build to be
+// refused (board/imprint.h).
+#pragma once
+
+#include "board/imprint.h"
+
+namespace syncopate::detail {
+
+board::LayoutBehind layout_behind_roster();
+
+}  // namespace syncopate::detail
