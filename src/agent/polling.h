@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "board/platform.h"
+#include "board/roster.h"
 
 namespace syncopate::detail {
 
@@ -14,6 +15,13 @@ struct CpuBudget {
   int ranks = 1;
   int cores = 1;
   bool crowded = false;  ///< Others need the cores so much that to yield takes long.
+
+  static CpuBudget of(const board::Roster& roster, const board::Platform& platform,
+                      board::Time now) {
+    return {.ranks = roster.local_size(),
+            .cores = roster.cores().count(),
+            .crowded = platform.crowded(now)};
+  }
 
   bool oversubscribed(int threads) const { return threads > cores; }
   /// Whether looks of the agent take time of the only rank.

@@ -39,20 +39,25 @@ void AgentThread::set_timeout(Duration timeout) {
 
 Time AgentThread::turn(Time now) {
   const std::uint64_t nudges = nudges_.load();
-  return agent_->turn(now, nudges != std::exchange(nudges_seen_, nudges));
+  const bool rung = nudges != std::exchange(nudges_seen_, nudges);
+  if (rung) polling_.note_ring();
+  const Agent::Turn turn = agent_->turn(now, rung);
+  if (turn.news) polling_.note_news(now);
+  polling_.note_work(now, turn.work);
+  told_ = turn.told;
+  return turn.again_at;
 }
 
 void AgentThread::run() {
   board::become_servant("syncopate agent");
   std::unique_lock lock(turn_);
-  PollingPolicy& polling = agent_->polling();
   for (Time now = platform_->now(); !agent_->over(now); now = platform_->now()) {
     const Time again_at = turn(now);
     if (agent_->over(now)) break;
-    const CpuBudget here = agent_->budget(now);
-    const bool stay = polling.awake(now, here, here.ranks + 1) && !driven_;
-    if (stay) polling.note_awake();
-    sleeps_until_ = stay ? now : now + polling.nap(now, again_at, here, agent_->others_ring(now));
+    const CpuBudget here = budget(now);
+    const bool stay = polling_.awake(now, here, here.ranks + 1) && !driven_;
+    if (stay) polling_.note_awake();
+    sleeps_until_ = stay ? now : now + polling_.nap(now, again_at, here, agent_->others_ring(now));
     const Time until = sleeps_until_;
     const std::uint64_t calls = agent_->calls_seen();
     const board::Watched nudges{.word = &nudges_, .seen = nudges_seen_};
@@ -76,10 +81,10 @@ void AgentThread::answer_bell() {
   if (!lock) return nudge();
   const Time now = platform_->now();
   if (agent_ == nullptr || agent_->over(now)) return;
-  agent_->polling().note_ring();
+  polling_.note_ring();
   const Time again_at = turn(now);
   // What it was about may come a moment later: then the agent has to look for it.
-  hand_over(now, agent_->told() ? again_at : now);
+  hand_over(now, told_ ? again_at : now);
 }
 
 void AgentThread::hand_over(Time now, Time again_at) {
@@ -97,8 +102,9 @@ void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time unti
   driven_ = true;
   const std::lock_guard lock(turn_);  // A turn of the agent is short, and its last for now.
   if (agent_ != nullptr) {
-    agent_->polling().note_news(platform_->now());
-    agent_->hurry();
+    const Time now = platform_->now();
+    polling_.note_news(now);
+    agent_->hurry(now);
   }
   while (agent_ != nullptr && event.read() == seen) {
     const Time now = platform_->now();
@@ -106,8 +112,7 @@ void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time unti
     const Time again_at = turn(now);
     const bool news = event.read() != seen;
     // The agent's own thread rests meanwhile.
-    const bool stay =
-        !news && agent_->polling().awake(now, agent_->budget(now), roster_.local_size());
+    const bool stay = !news && polling_.awake(now, budget(now), roster_.local_size());
     const bool under_way = again_at <= now;
     if (!stay && (under_way || !news)) hand_over(now, again_at);
     if (!stay) break;

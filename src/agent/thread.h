@@ -15,6 +15,7 @@
 #include "agent/control_memory.h"
 #include "agent/driver.h"
 #include "agent/mailbox.h"
+#include "agent/polling.h"
 #include "board/event.h"
 #include "board/platform.h"
 #include "board/roster.h"
@@ -52,7 +53,9 @@ class AgentThread final : public AgentDriver {
   /// Has the agent's thread, or the rank that does its work, take another turn. Unlike a call of a
   /// rank this is no news.
   void nudge();
+  /// Returns when the next should be without news.
   Time turn(Time now);
+  CpuBudget budget(Time now) const { return CpuBudget::of(roster_, *platform_, now); }
 
   ControlMemory memory_;
   std::unique_ptr<board::Platform> platform_;
@@ -64,7 +67,9 @@ class AgentThread final : public AgentDriver {
   std::mutex turn_;                ///< For the agent and what follows.
   std::unique_ptr<Agent> agent_;   ///< Gone once it is over.
   std::uint64_t nudges_seen_ = 0;  ///< In the last turn.
-  Time sleeps_until_ = 0;          ///< The agent's thread, unless it is called.
+  PollingPolicy polling_;
+  bool told_ = false;      ///< There was a message in the last turn.
+  Time sleeps_until_ = 0;  ///< The agent's thread, unless it is called.
 
   fabric::Doorbell bell_;  ///< After the agent, so that its thread ends first.
   std::thread thread_;

@@ -143,7 +143,7 @@ int World::machine() const { return state_->machine(); }
 
 int World::machines() const { return state_->machines(); }
 
-int World::cores() const { return state_->roster().cores(); }
+int World::cores() const { return state_->roster().cores().count(); }
 
 RankSet World::dead() const {
   state_->roster().check_seat();

@@ -216,9 +216,10 @@ std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines) {
   return result;
 }
 
-std::vector<World> machines_of_threads(
-    const std::vector<int>& sizes, bool dealt, std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
-    const std::function<std::unique_ptr<board::Platform>()>& make_platform) {
+std::vector<World> machines_of_ranks(const std::vector<int>& sizes, bool dealt,
+                                     std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
+                                     const MakePlatform& make_platform,
+                                     const detail::MakeAgentDriver& make_driver) {
   const int machines = static_cast<int>(sizes.size());
   fabric::Topology topology;
   std::vector<int> left = sizes;
@@ -255,10 +256,17 @@ std::vector<World> machines_of_threads(
     topology.machine = machine;
     std::unique_ptr<fabric::Link> link =
         std::make_unique<MemoryLink>(topology, std::move(fabrics[machine]));
-    state->connect(link, detail::AgentThread::maker(make_platform));
+    state->connect(link, make_driver);
     worlds.push_back(detail::WorldAccess::make(std::move(state)));
   }
   return worlds;
+}
+
+std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt,
+                                       std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
+                                       const MakePlatform& make_platform) {
+  return machines_of_ranks(sizes, dealt, std::move(fabrics), make_platform,
+                           detail::AgentThread::maker(make_platform));
 }
 
 std::vector<World> uneven_machines(int ranks) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "agent/driver.h"
 #include "board/platform.h"
 #include "fabric/fabric.h"
 #include "syncopate/world.h"
@@ -15,12 +16,19 @@ namespace syncopate::testing {
 /// The fabrics of `machines` machines that meet.
 std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines);
 
-/// Worlds for threads: element r is for rank r. `sizes` says how many ranks each machine has; ranks
+using MakePlatform = std::function<std::unique_ptr<board::Platform>()>;
+
+/// Worlds: element r is for rank r. `sizes` says how many ranks each machine has; ranks
 /// are dealt to the machines in turn if `dealt`, as some launchers do. Machine m has element m of
-/// `fabrics`, which meet. Every rank and agent has a host of its own.
-std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt,
-                                       std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
-                                       const std::function<std::unique_ptr<board::Platform>()>&
-                                           make_platform = board::make_thread_platform);
+/// `fabrics`, which meet. Every rank has a platform of its own.
+std::vector<World> machines_of_ranks(const std::vector<int>& sizes, bool dealt,
+                                     std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
+                                     const MakePlatform& make_platform,
+                                     const detail::MakeAgentDriver& make_driver);
+
+/// The same for threads. Every agent has a thread and a platform of its own, too.
+std::vector<World> machines_of_threads(
+    const std::vector<int>& sizes, bool dealt, std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
+    const MakePlatform& make_platform = board::make_thread_platform);
 
 }  // namespace syncopate::testing
