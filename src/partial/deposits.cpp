@@ -80,7 +80,7 @@ void Deposits::keep() {
 }
 
 void Deposits::merge(int older, int fresh, int into) {
-  SYNCOPATE_CHECK(into != kNoSlot && into != older && into != fresh,
+  SYNCOPATE_CHECK(into != kNoSlot && into != older && into != fresh && older != fresh,
                   "deposits.h 3: what is deposited does not change");
   step(Step::merge);
   const Note& old_note = note(older);
