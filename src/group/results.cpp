@@ -100,8 +100,8 @@ bool Results::publish(const LocalGroup& where, AttemptWord attempt) {
 void Results::publish_alone(const LocalGroup& where, int buffer) {
   step(Step::publish);
   Shared<std::uint64_t>& done = memory_.record(where).done;
-  SYNCOPATE_CHECK(AttemptWord::unpack(done.load_relaxed()).round < where.step,
-                  "results.h 4: a result is published once");
+  SYNCOPATE_CHECK(AttemptWord::unpack(done.load_relaxed()).round <= where.step,
+                  "results.h 4: a record goes on to later steps only");
   done.store(AttemptWord{.round = where.step, .buffer = buffer}.pack());
 }
 

@@ -9,7 +9,7 @@
 //      check: let_go                                  test: ABufferIsTheAgentsUntilItPublishes…
 // 3. After an attempt was given up, no buffer is taken in which a helper may still write.
 //      by construction: take (in_use)                 test: GroupExplorer, GroupRetry
-// 4. The result of a group's step is published once, and only goes on to a later step.
+// 4. A record goes on to results of later steps only. Of a step that ranks run it gets one result.
 //      check: publish_alone                           test: GroupExplorer
 #pragma once
 
