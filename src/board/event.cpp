@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "board/core_sharing.h"
+
 namespace syncopate::board {
 namespace {
 
@@ -19,8 +21,9 @@ inline void relax() {
 
 }  // namespace
 
-Lookout::Lookout(Platform& platform, bool oversubscribed)
+Lookout::Lookout(Platform& platform, bool oversubscribed, CoreSharing* sharing)
     : platform_(platform),
+      sharing_(oversubscribed ? nullptr : sharing),
       eagerness_(platform.eagerness(oversubscribed)),
       patience_(eagerness_.look) {}
 
@@ -37,18 +40,35 @@ Time Lookout::wait(Event& event, std::uint64_t seen, Time until, const Watched& 
   return now;
 }
 
+bool Lookout::make_room(Time& now) {
+  if (sharing_ != nullptr) {
+    // On a core of its own a rank gains nothing by a yield, and would lose a slice of time to a
+    // stranger's process that is there as well.
+    const Time then = sharing_->resolve(now);
+    now = then == now ? platform_.now() : then;
+    return true;
+  }
+  // Whom we wait for may be on this very core.
+  if (platform_.crowded(now)) return false;
+  now = platform_.yield(now);
+  return true;
+}
+
 Lookout::Looked Lookout::look(const Event& event, std::uint64_t seen, const Watched& watched,
-                              Time began, Time end) const {
+                              Time began, Time end) {
   Time now = began;
   while (now < end) {
     const bool alone = now - began < eagerness_.alone.count();
-    for (int turn = 0; turn < (alone ? kLooksPerGlance : 1); ++turn) {
+    const bool spins = alone || sharing_ != nullptr;
+    for (int turn = 0; turn < (spins ? kLooksPerGlance : 1); ++turn) {
       if (event.read() != seen || watched.changed()) return {.news = true, .at = now};
       relax();
     }
-    // Whom we wait for may be on this very core.
-    if (!alone && platform_.crowded(now)) break;
-    now = alone ? platform_.now() : platform_.yield(now);
+    if (alone) {
+      now = platform_.now();
+    } else if (!make_room(now)) {
+      break;
+    }
   }
   return {.news = false, .at = now};
 }

@@ -110,10 +110,13 @@ class Event {
   Shared<std::uint64_t> word_;
 };
 
+class CoreSharing;
+
 /// Looks for news for a short while before it sleeps, and learns whether looking pays.
 class Lookout {
  public:
-  Lookout(Platform& platform, bool oversubscribed);
+  /// `sharing` is for ranks that have a core each; without it the core is offered to others.
+  Lookout(Platform& platform, bool oversubscribed, CoreSharing* sharing = nullptr);
 
   /// Returns when there is news after `seen`, or at `until`. May return early. Returns the time
   /// of its last glance at the clock, less than a microsecond ago.
@@ -124,10 +127,13 @@ class Lookout {
     bool news;
     Time at;
   };
-  Looked look(const Event& event, std::uint64_t seen, const Watched& watched, Time began,
-              Time end) const;
+  Looked look(const Event& event, std::uint64_t seen, const Watched& watched, Time began, Time end);
+  /// For those who may be waited for, after a few looks at `now`, which becomes the time after it.
+  /// Returns whether to go on looking.
+  bool make_room(Time& now);
 
   Platform& platform_;
+  CoreSharing* sharing_;
   Eagerness eagerness_;
   Duration patience_;  ///< How long to look; shorter while waits are long anyway.
 };

@@ -95,6 +95,20 @@ class ThreadPlatform : public Platform {
 
   bool crowded(Time now) const override { return crowding_.crowded(now); }
 
+  int core() const override { return sched_getcpu(); }
+
+  Time move_to(const Cores::Mask& cores, Time now) override {
+    cpu_set_t own;
+    cpu_set_t wanted;
+    if (sched_getaffinity(0, sizeof own, &own) != 0) return now;
+    CPU_ZERO(&wanted);
+    for (int core = 0; core < std::min<int>(Cores::kMost, CPU_SETSIZE); ++core) {
+      if ((cores[core / 64] >> (core % 64) & 1) != 0) CPU_SET(core, &wanted);
+    }
+    if (sched_setaffinity(0, sizeof wanted, &wanted) == 0) sched_setaffinity(0, sizeof own, &own);
+    return this->now();
+  }
+
   Cores cores() const override {
     static const int quota = read_quota();  // A container's limits do not change under way.
     Cores cores{.quota = quota};

@@ -67,6 +67,11 @@ class Platform {
   /// Whether others need it so much that this takes long: then to sleep is shorter.
   virtual bool crowded(Time now) const = 0;
   virtual Cores cores() const = 0;
+  /// The one that this thread runs on; -1 if that is not known.
+  virtual int core() const { return -1; }
+  /// Moves this thread to one of these cores, at `now`; returns when it is there. Where it may run
+  /// stays as it was, so that the kernel can move it again.
+  virtual Time move_to(const Cores::Mask& /*cores*/, Time now) { return now; }
 };
 
 std::unique_ptr<Platform> make_process_platform(int ranks);

@@ -38,6 +38,7 @@ struct alignas(64) Seat {
   Shared<std::uint64_t> started;
   Shared<std::uint64_t> proposed;        ///< The number of the newest proposal.
   Shared<std::uint8_t> in_vain;          ///< Its last wait ended in a timeout.
+  Shared<std::uint32_t> core;            ///< Where it waits, plus one; 0 if that is not known.
   std::array<std::uint64_t, 2> digests;  ///< Of the proposals: equal for equal words.
   /// Alternating, so that a rank one proposal ahead does not overwrite what others compare.
   std::array<Proposal, 2> proposals;

@@ -11,7 +11,8 @@ Wait::Wait(Roster& roster, Platform& platform, const Duration& timeout, Attendan
       platform_(platform),
       timeout_(timeout),
       agent_(agent),
-      lookout_(platform, roster.cores().oversubscribed()) {}
+      sharing_(roster, platform),
+      lookout_(platform, roster.cores().oversubscribed(), &sharing_) {}
 
 void Wait::give_up(Time now, const std::string& whom, const std::string& where,
                    const char* what_to_do) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "board/core_sharing.h"
 #include "board/event.h"
 #include "board/platform.h"
 #include "board/roster.h"
@@ -69,6 +70,7 @@ class Wait {
   Platform& platform_;
   const Duration& timeout_;
   Attendant* agent_;
+  CoreSharing sharing_;
   Lookout lookout_;
   Time began_ = 0;
   Time deadline_ = 0;
