@@ -9,6 +9,7 @@
 
 #include "agent/control_memory.h"
 #include "agent/mailbox.h"
+#include "board/proposals.h"
 #include "board/region.h"
 #include "board/segment.h"
 #include "fuzz/input.h"
@@ -107,6 +108,7 @@ class Machine {
     for (int rank = 0; rank < kOwnRanks; ++rank) {
       rosters_.push_back(std::make_unique<board::Roster>(control_.roster(), rank, platform_));
       rosters_.back()->join({.pid = 1, .started = 1});
+      proposals_.emplace_back(*rosters_.back());
     }
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *rosters_[0], platform_);
   }
@@ -136,6 +138,7 @@ class Machine {
   const std::shared_ptr<board::Segment>& segment() const { return segment_; }
   SteadyPlatform& platform() { return platform_; }
   board::Roster& roster(int rank) { return *rosters_[rank]; }
+  board::Proposals& proposals(int rank) { return proposals_[rank]; }
 
   /// `act` is what a rank does; `say` is a message that is almost right.
   void play(AgentTask& task, const std::function<void(int rank)>& act,
@@ -171,6 +174,7 @@ class Machine {
   std::shared_ptr<board::Segment> segment_ = board::Segment::create_private();
   ControlMemory control_{*segment_};
   std::vector<std::unique_ptr<board::Roster>> rosters_;
+  std::vector<board::Proposals> proposals_;
   std::unique_ptr<AgentMailbox> mailbox_;
 };
 
@@ -277,7 +281,7 @@ void play_world(Machine& machine) {
       spec.group.group_size = 2;
       spec.group.window = 4;
     }
-    proposed = std::max(proposed, machine.roster(rank).propose(words, spec.pack()));
+    proposed = std::max(proposed, machine.proposals(rank).propose(words, spec.pack()));
   };
   machine.play(*task, act, [&] {
     return detail::pack({.kind = static_cast<detail::WorldMessage::Kind>(input.below(4)),
