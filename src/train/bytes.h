@@ -33,7 +33,7 @@ class OpenFile {
   void read(std::string& bytes, std::size_t count);
 
  private:
-  board::Descriptor descriptor_;
+  base::Descriptor descriptor_;
   std::uint64_t size_ = 0;
 };
 

@@ -36,6 +36,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr int kOdd = 1;  ///< The machine that says odd things, and its only rank.
 /// The numbers of the tasks, in the order the ranks make them.
+const round::Machines kMachines{0, 1};
 constexpr std::uint64_t kWorld = 1, kPartial = 2, kGroup = 3;
 
 /// Two machines of one rank, and the second says odd things.
@@ -90,7 +91,7 @@ Case partial(const std::string& name, const Bytes& message) {
   return {"Partial" + name, {for_task(kPartial, message)}};
 }
 Case partial(const std::string& name, const Message& message) {
-  return partial(name, pack(message, 1));
+  return partial(name, pack(message, kMachines, 1));
 }
 Case group(const std::string& name, const GroupMessage& message) {
   return {"Group" + name, {for_task(kGroup, pack(message))}};
@@ -147,12 +148,13 @@ std::vector<Case> cases() {
       agent("UnknownTask", for_task(6, {})),
       agent("TaskFarAway", for_task(far, {})),
       partial("Empty", Bytes{}),
-      partial("UnknownKind", with(pack(start, 1), 0, 3)),
-      partial("Short", without_end(pack(start, 1))),
-      partial("Long", longer(pack(start, 1))),
-      partial("ShortFacts", without_end(pack(facts, 1))),
-      partial("OddFlag", with(pack(facts, 1), 9, 2)),
-      partial("FactsOfMoreRanks", with(pack(facts, 1), pack(facts, 1).size() - 1, 2)),
+      partial("UnknownKind", with(pack(start, kMachines, 1), 0, 200)),
+      partial("Short", without_end(pack(start, kMachines, 1))),
+      partial("Long", longer(pack(start, kMachines, 1))),
+      partial("ShortFacts", without_end(pack(facts, kMachines, 1))),
+      partial("OddFlag", with(pack(facts, kMachines, 1), 9, 2)),
+      partial("FactsOfMoreRanks",
+              with(pack(facts, kMachines, 1), pack(facts, kMachines, 1).size() - 1, 2)),
       partial("RoundZero", changed(start, [](auto& m) { m.round = 0; })),
       partial("RoundFarAhead", changed(start, [](auto& m) { m.round = 1000; })),
       partial("RoundAtTheEndOfAll", changed(start, [&](auto& m) { m.round = far; })),

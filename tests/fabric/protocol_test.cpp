@@ -45,7 +45,7 @@ class Golden {
 };
 
 void add_partial(Golden& golden) {
-  for (int kind = 0; kind <= int(round::Message::Kind::ask); ++kind) {
+  for (int kind = 0; kind <= int(round::Message::Kind::missing); ++kind) {
     round::Message message;
     message.kind = round::Message::Kind(kind);
     message.round = kLong;
@@ -58,12 +58,17 @@ void add_partial(Golden& golden) {
     message.facts.waits = true;
     message.facts.seen = kOther;
     message.facts.slowest = 5;
-    golden.add("partial", kind, detail::pack(message, kRanks));
+    message.waited = true;
+    message.drawn = kShort;
+    message.ranks = RankSet(kRanks);
+    message.ranks.insert(1);
+    const round::Machines machines(std::vector<int>(kRanks, 0));
+    golden.add("partial", kind, detail::pack(message, machines, 0));
   }
 }
 
 void add_group(Golden& golden) {
-  for (int kind = 0; kind <= int(round::GroupMessage::Kind::missing); ++kind) {
+  for (int kind = 0; kind <= int(round::GroupMessage::Kind::all_missing); ++kind) {
     round::GroupMessage message;
     message.kind = round::GroupMessage::Kind(kind);
     message.round.step = kLong;
@@ -93,10 +98,11 @@ void add_agent(Golden& golden) {
 }
 
 void add_world(Golden& golden) {
-  for (int kind = 0; kind <= int(detail::WorldMessage::Kind::missing); ++kind) {
+  for (int kind = 0; kind <= int(detail::WorldMessage::Kind::spread); ++kind) {
     detail::WorldMessage message;
     message.kind = detail::WorldMessage::Kind(kind);
     message.number = kLong;
+    message.span = kShort;
     message.ranks = {3, 7};
     golden.add("world", kind, detail::pack(message));
   }

@@ -17,7 +17,7 @@ class GroupInvariants : public ::testing::Test {
   static constexpr int kRanks = 2;
 
   GroupInvariants() {
-    board::Roster::prepare(roster_memory_.get(), std::vector<int>{0, 1}, kRanks);
+    board::Seats::prepare(roster_memory_.get(), std::vector<int>{0, 1}, kRanks);
     for (int rank = 0; rank < kRanks; ++rank) {
       rosters_.push_back(std::make_unique<board::Roster>(roster_memory_.get(), rank, *platform_));
       rosters_.back()->join({.pid = 100U + rank, .started = 7});
@@ -31,7 +31,7 @@ class GroupInvariants : public ::testing::Test {
   const std::vector<int> all_{0, 1};
   const LocalGroup first_{.step = 1, .group = 0, .members = all_};
   Shape shape_{.elements = 4, .ranks = kRanks, .world_ranks = kRanks, .groups = 1, .window = 4};
-  board::Memory roster_memory_ = board::zeroed(board::Roster::bytes(kRanks));
+  board::Memory roster_memory_ = board::zeroed(board::Seats::bytes(kRanks));
   board::Memory memory_ = board::zeroed(shape_.bytes());
   std::unique_ptr<board::Platform> platform_ = board::make_thread_platform();
   std::vector<std::unique_ptr<board::Roster>> rosters_;

@@ -14,6 +14,7 @@ namespace {
 using board::Interruption;
 using board::Platform;
 using board::Roster;
+using board::Seats;
 using board::zeroed;
 
 /// Three ranks of this machine in a world of four, on memory of the test's own.
@@ -22,7 +23,7 @@ class MachineGroupRounds : public ::testing::Test {
   static constexpr int kRanks = 3;
 
   MachineGroupRounds() {
-    Roster::prepare(roster_memory_.get(), std::vector<int>{0, 1, 2}, kRanks + 1);
+    Seats::prepare(roster_memory_.get(), std::vector<int>{0, 1, 2}, kRanks + 1);
     for (int rank = 0; rank < kRanks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(roster_memory_.get(), rank, *platform_));
       rosters_.back()->join({.pid = 100U + rank, .started = 7});
@@ -32,7 +33,7 @@ class MachineGroupRounds : public ::testing::Test {
   }
 
   Shape shape_{.elements = 4, .ranks = kRanks, .world_ranks = kRanks + 1, .groups = 3, .window = 8};
-  board::Memory roster_memory_ = zeroed(Roster::bytes(kRanks));
+  board::Memory roster_memory_ = zeroed(Seats::bytes(kRanks));
   board::Memory memory_ = zeroed(shape_.bytes());
   std::unique_ptr<Platform> platform_ = board::make_thread_platform();
   std::vector<std::unique_ptr<Roster>> rosters_;

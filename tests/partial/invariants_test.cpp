@@ -14,6 +14,7 @@ namespace {
 
 using board::make_thread_platform;
 using board::Roster;
+using board::Seats;
 using board::zeroed;
 
 constexpr int kWindow = 2;
@@ -22,7 +23,7 @@ constexpr int kWindow = 2;
 class InvariantDeathTest : public ::testing::Test {
  protected:
   InvariantDeathTest() {
-    Roster::prepare(seats_.get(), shape_.ranks);
+    Seats::prepare(seats_.get(), shape_.ranks);
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(seats_.get(), rank, *platform_));
       rosters_.back()->join({.pid = 100U + rank, .started = 7});
@@ -51,7 +52,7 @@ class InvariantDeathTest : public ::testing::Test {
 
  private:
   const Shape shape_{.elements = 4, .ranks = 3, .world_ranks = 3, .window = kWindow};
-  board::Memory seats_ = zeroed(Roster::bytes(shape_.ranks));
+  board::Memory seats_ = zeroed(Seats::bytes(shape_.ranks));
   board::Memory memory_ = zeroed(shape_.bytes());
   std::unique_ptr<board::Platform> platform_ = make_thread_platform();
   std::vector<std::unique_ptr<Roster>> rosters_;

@@ -25,7 +25,7 @@ class RoundReport : public ::testing::Test {
     for (int machine = 0; machine < 2; ++machine) {
       EXPECT_TRUE(fabrics_[machine]->open(channels_.emplace_back())->done());
       topology_.machine = machine;
-      reports_.push_back(std::make_unique<RoundReports>(topology_, /*values_bytes=*/4));
+      reports_.push_back(std::make_unique<RoundReports>(topology_.machine_of, /*values_bytes=*/4));
     }
   }
 

@@ -131,7 +131,7 @@ TEST(GroupMessageBounds, OfALongWaitForTheWindow) {
 TEST(GroupMessageBounds, OfALongWaitForAll) {
   for (const int machines : {64, 256, 1024}) {
     for (const Time wait : {kSecond, 300 * kSecond}) {
-      Cluster cluster(machines, {.group_size = kSize, .synchronise_every = 1, .window = 2});
+      Cluster cluster(machines, {.group_size = kSize, .synchronize_every = 1, .window = 2});
       for (int machine = 2; machine < machines; ++machine) cluster.publish(machine, 1);
       cluster.run(wait);
       for (int machine = 2; machine < machines; ++machine) {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "strategy/play.h"
+#include "world/access.h"
 
 namespace syncopate::testing {
 namespace {
@@ -32,7 +33,8 @@ TEST(CollectiveIo, AnotherActsIfTheFirstIsGone) {
     std::optional<CollectiveIo> io(world);
     if (world.rank() == 0) {
       io.reset();
-      world = World(nullptr);  // As when an error ends the rank: it is not dead, and not there.
+      world = detail::WorldAccess::make(
+          nullptr);  // As when an error ends the rank: it is not dead, and not there.
       return;
     }
     EXPECT_EQ(io->one([&] { acted_by = world.rank(); }), std::nullopt);
