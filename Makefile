@@ -80,6 +80,13 @@ fuzz: ## Look for inputs that break a reader, for FUZZ_SECONDS (60); hours are w
 	cmake --build --preset fuzz
 	tools/fuzz $(FUZZ_SECONDS)
 
+.PHONY: clang
+clang: ## Build the library with Clang, and run the quick tests.
+	@tools/setup required fuzzing
+	cmake --preset clang
+	cmake --build --preset clang
+	ctest --preset clang --parallel $(TESTS_AT_ONCE)
+
 # KIND: all, run, openmpi, mpich or training. SEED: the one life to play again, TIMES times.
 .PHONY: campaign
 campaign: build ## Play random lives of jobs for CAMPAIGN_SECONDS (60); hours are welcome (KIND, SEED, TIMES).

@@ -1,5 +1,5 @@
-// Durations as text, both ways. What does not read as one is no value; the caller
-// knows what the text was meant to be and says so in the error.
+// Durations as text, both ways. What does not read as one is no value; the caller knows what the
+// text was meant to be and says so in the error.
 #pragma once
 
 #include <array>

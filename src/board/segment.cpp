@@ -19,7 +19,7 @@
 namespace syncopate::board {
 namespace {
 
-/// Room for every collective of a run. Nothing is reserved: only touched pages take memory.
+/// Space for every collective of a run. Nothing is reserved: only touched pages take memory.
 constexpr std::uint64_t kNominalSize = std::uint64_t{1} << 60;
 
 [[noreturn]] void fail(const std::string& what, const std::string& remedy) {

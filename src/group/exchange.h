@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "agent/handle.h"
-#include "board/wait.h"
 #include "board/event.h"
 #include "board/roster.h"
 #include "board/wait.h"

@@ -66,7 +66,7 @@ class GlobalTask {
 
   State state_ = State::idle;
   MachineRounds::Share share_;
-  MachineRounds::Place place_;
+  MachineRounds::Reserved place_;
   std::unique_ptr<fabric::Operation> gathering_;
   detail::MachineSum sum_;
   std::uint64_t moves_ = 0;

@@ -23,7 +23,7 @@ MachineRounds::Share MachineRounds::choose(const LocalGroup& where) {
   return share;
 }
 
-bool MachineRounds::reserve(const LocalGroup& where, Place& place) {
+bool MachineRounds::reserve(const LocalGroup& where, Reserved& place) {
   place.buffer = board_.results.hold(where);
   return place.buffer != kNoBuffer;
 }
@@ -33,7 +33,7 @@ void MachineRounds::Said::add(const std::vector<int>& ranks, std::uint64_t oldes
   staleness = std::max(staleness, oldest);
 }
 
-void MachineRounds::publish(const LocalGroup& where, const Place& place, const Said& said) {
+void MachineRounds::publish(const LocalGroup& where, const Reserved& place, const Said& said) {
   if (place.buffer == kNoBuffer) return;
   const std::size_t words = bits::words_for(board_.shape.world_ranks);
   std::vector<std::uint64_t> contributors(words);

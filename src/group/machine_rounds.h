@@ -34,15 +34,15 @@ class MachineRounds {
   Share choose(const LocalGroup& where);
 
   /// Where this machine's sum is, and then the mean.
-  struct Place {
+  struct Reserved {
     int buffer = kNoBuffer;         ///< On the board …
     std::vector<std::byte> unread;  ///< … or here, if no rank of this machine will read it.
   };
   /// A place on the board; false if there is none at the moment.
-  bool reserve(const LocalGroup& where, Place& place);
+  bool reserve(const LocalGroup& where, Reserved& place);
   /// A place beside the board.
-  void set_aside(Place& place) const { place.unread.resize(board_.shape.vector_bytes()); }
-  void* values(Place& place) const {
+  void set_aside(Reserved& place) const { place.unread.resize(board_.shape.vector_bytes()); }
+  void* values(Reserved& place) const {
     return place.buffer == kNoBuffer ? place.unread.data()
                                      : board_.results.buffers().values(place.buffer);
   }
@@ -53,7 +53,7 @@ class MachineRounds {
     void add(const std::vector<int>& ranks, std::uint64_t oldest);
   };
   /// Publishes the mean in its place, if any rank of this machine is to read it.
-  void publish(const LocalGroup& where, const Place& place, const Said& said);
+  void publish(const LocalGroup& where, const Reserved& place, const Said& said);
 
  private:
   Board board_;

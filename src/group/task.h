@@ -48,7 +48,7 @@ class Task final : public detail::AgentTask {
       over,     // the mean is published
     };
     State state = State::sharing;
-    MachineRounds::Place place;
+    MachineRounds::Reserved place;
     std::optional<detail::SumByParts> sum;  ///< From `summing` on.
   };
 

@@ -63,21 +63,21 @@ std::uint64_t GroupAgreement::furthest_step() const {
 }
 
 void GroupAgreement::check(int from, const GroupMessage& message) const {
-  using Kind = GroupMessage::Kind;
   const int ranks = machines_.ranks();
   int last = -1;
   for (const int rank : message.ranks) {
-    const bool theirs = message.kind == Kind::all_missing || rank < 0 || rank >= ranks ||
-                        machines_.of(rank) == from;
+    const bool theirs = message.kind == GroupMessage::Kind::all_missing || rank < 0 ||
+                        rank >= ranks || machines_.of(rank) == from;
     if (rank <= last || rank >= ranks || !theirs) {
       throw BadMessage(from, "names ranks that its machine has not, or out of their order");
     }
     last = rank;
   }
-  const bool begins = message.kind == Kind::share || message.kind == Kind::here;
-  if (begins || (message.kind == Kind::who && message.round.step > 0)) {
+  const bool begins =
+      message.kind == GroupMessage::Kind::share || message.kind == GroupMessage::Kind::here;
+  if (begins || (message.kind == GroupMessage::Kind::who && message.round.step > 0)) {
     // A rank publishes the step after the last that it has seen, before that can start.
-    const std::uint64_t ahead = message.kind == Kind::share ? 0 : 1;
+    const std::uint64_t ahead = message.kind == GroupMessage::Kind::share ? 0 : 1;
     if (message.round.step < 1 || message.round.step > furthest_step() + ahead) {
       throw BadMessage(from, "is about step " + std::to_string(message.round.step) +
                                  " when this machine is far from it");
@@ -88,12 +88,14 @@ void GroupAgreement::check(int from, const GroupMessage& message) const {
       throw BadMessage(from, "is about a group that there is not");
     }
   }
-  const bool of_all = message.kind == Kind::who_all || message.kind == Kind::all_missing;
+  const bool of_all = message.kind == GroupMessage::Kind::who_all ||
+                      message.kind == GroupMessage::Kind::all_missing;
   if (of_all && message.round.step > 0) {
     throw BadMessage(from, "asks all machines about a group");
   }
-  const bool to_coordinator = message.kind == Kind::ask_all || message.kind == Kind::who_all;
-  if ((message.kind == Kind::all_seen && from != coordinator(message.step)) ||
+  const bool to_coordinator =
+      message.kind == GroupMessage::Kind::ask_all || message.kind == GroupMessage::Kind::who_all;
+  if ((message.kind == GroupMessage::Kind::all_seen && from != coordinator(message.step)) ||
       (to_coordinator && machine_ != coordinator(message.step))) {
     throw BadMessage(from, "takes another machine for the coordinator of a step");
   }

@@ -5,8 +5,7 @@
 // kind.
 //
 // - A machine starts a round of a group by choosing what it brings and telling the other machines
-// of
-//   the group, which starts the round with them. Several that start at once do no harm: each says
+//   of the group, which starts the round with them. Several that start at once do no harm: each says
 //   once what it brings, and the round is complete where all have been heard.
 // - With a grace time machines tell each other when all their members have come, so that no machine
 //   waits until it is over if all are there.

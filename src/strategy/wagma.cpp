@@ -34,7 +34,7 @@ class Wagma final : public Strategy {
     learner_.flush_gradient();
     learner_.step(gradient_, 1);
     learner_.flush_weights();
-    // Means of groups would mix the notes as well; each publication says them anew.
+    // The means of groups would mix the notes as well; each publication says them anew.
     for (std::size_t i = 0; i < notes_.size(); ++i) gathered_[i] += notes_[i];
     std::copy(gathered_.begin(), gathered_.end(), average_.weights() + learner_.size());
     const GroupReceipt receipt = average_.average();

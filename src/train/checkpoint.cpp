@@ -65,7 +65,7 @@ std::size_t weights_of(const torch::optim::Optimizer& optimizer) {
 /// Of a strategy's vectors that are not as long as the model, such as a loss for each sample.
 constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24;
 constexpr int kMostVectors = 16;
-/// Of the optimiser, for each of its parameters.
+/// Of the optimizer, for each of its parameters.
 constexpr std::size_t kMostMemories = 8;
 
 std::uint64_t values_in(const std::vector<std::int64_t>& shape) {

@@ -117,18 +117,18 @@ std::vector<std::int64_t> whole_numbers(const nlohmann::json& list, std::size_t 
   return numbers;
 }
 
-struct Place {
+struct Extent {
   std::string name;
   Element type;
   std::vector<std::int64_t> shape;
   std::uint64_t begin, end;
 };
 
-Place read_place(const std::string& name, const nlohmann::json& entry) {
+Extent read_place(const std::string& name, const nlohmann::json& entry) {
   Members members(entry, fmt::format("the tensor \"{}\"", name));
-  Place place{.name = name,
-              .type = type_named(members.text("dtype")),
-              .shape = whole_numbers(members.list("shape"), kMostSides)};
+  Extent place{.name = name,
+               .type = type_named(members.text("dtype")),
+               .shape = whole_numbers(members.list("shape"), kMostSides)};
   const auto offsets = whole_numbers(members.list("data_offsets"), 2);
   if (offsets.size() != 2) throw Damaged("it has a tensor without a beginning and an end");
   members.expect_no_others();
@@ -158,14 +158,14 @@ Notes notes_of(const nlohmann::json& header) {
 }
 
 /// The tensors that a header names, side by side in so many bytes.
-std::vector<Place> places_in(const nlohmann::json& header, std::uint64_t size) {
-  std::vector<Place> places;
+std::vector<Extent> places_in(const nlohmann::json& header, std::uint64_t size) {
+  std::vector<Extent> places;
   for (const auto& [name, entry] : header.items()) {
     if (name != kMetadata) places.push_back(read_place(name, entry));
   }
-  std::ranges::sort(places, {}, [](const Place& one) { return std::pair(one.begin, one.end); });
+  std::ranges::sort(places, {}, [](const Extent& one) { return std::pair(one.begin, one.end); });
   std::uint64_t end = 0;
-  for (const Place& one : places) {
+  for (const Extent& one : places) {
     if (one.begin != end || one.end < one.begin ||
         one.end - one.begin != bytes_of(one.shape, size_of(one.type))) {
       throw Damaged("its tensors are not where they should be");
@@ -227,7 +227,7 @@ std::string read_tensor_bytes(const std::filesystem::path& file, const CheckShap
   std::string bytes = read_header(open);
   const nlohmann::json header = read_json(std::string_view(bytes).substr(kLength));
   const std::uint64_t size = open.size() - bytes.size();
-  for (const Place& place : places_in(header, size)) check(place.name, place.type, place.shape);
+  for (const Extent& place : places_in(header, size)) check(place.name, place.type, place.shape);
   bytes.reserve(open.size());
   open.read(bytes, size);
   return bytes;
@@ -238,7 +238,7 @@ TensorFileBytes find_tensors(std::span<const std::byte> file) {
   const nlohmann::json header = read_json(text_of(file.subspan(kLength, header_ends - kLength)));
   TensorFileBytes result{.notes = notes_of(header)};
   const auto data = file.subspan(header_ends);
-  for (const Place& one : places_in(header, data.size())) {
+  for (const Extent& one : places_in(header, data.size())) {
     result.tensors[one.name] = {one.type, one.shape, data.subspan(one.begin, one.end - one.begin)};
   }
   return result;

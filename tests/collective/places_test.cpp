@@ -32,7 +32,8 @@ PartialAllreduce<float> make(World& world) {
 }
 
 TEST_P(Relocations, AreTheSameForRanksAndAgentsAfterATimeout) {
-  const auto& [name, sizes, impatient] = GetParam();
+  const std::vector<int>& sizes = GetParam().sizes;
+  const std::vector<int>& impatient = GetParam().impatient;
   std::atomic<std::size_t> gave_up = 0;
   auto worlds = machines_of_threads(sizes, false, memory_fabrics(static_cast<int>(sizes.size())));
   on_threads(std::move(worlds), [&](World& world) {

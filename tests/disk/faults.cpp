@@ -44,7 +44,7 @@ const char* setting(const char* name) {
 }
 
 /// Whether the call is one that a full disk refuses.
-enum class Room { needed, not_needed };
+enum class Space { needed, not_needed };
 
 struct Fault {
   long number = 0;  ///< 0: none.
@@ -66,14 +66,14 @@ struct Fault {
     }
     return fault;
   }
-  bool hits(long count, Room room, const std::string& name, const std::string& path) {
+  bool hits(long count, Space room, const std::string& name, const std::string& path) {
     if (!call.empty()) {
       const bool hit = name == call && path.ends_with(file);
       if (hit) call.clear();
       return hit;
     }
     if (number == 0) return false;
-    return onwards ? count >= number && room == Room::needed : count == number;
+    return onwards ? count >= number && room == Space::needed : count == number;
   }
 };
 
@@ -105,7 +105,7 @@ std::string name_below(const std::string& path) {
 /// A call that is under way: while it lives, no other process makes one.
 class Call {
  public:
-  Call(const char* what, const std::string& path, Room room)
+  Call(const char* what, const std::string& path, Space room)
       : what_(what), name_(name_below(path)) {
     if (name_.empty()) return;
     log_ = next<int(const char*, int, ...)>("open")(setting("DISK_LOG"),
@@ -190,7 +190,7 @@ int attempt(Call& call, const std::string& words, const Make& make) {
 int open_at(int folder, const char* name, int flags, mode_t mode) {
   static auto* real = next<int(int, const char*, int, ...)>("openat");
   if ((flags & O_CREAT) == 0) return real(folder, name, flags, mode);
-  Call call("create", absolute(folder, name), Room::needed);
+  Call call("create", absolute(folder, name), Space::needed);
   return attempt(call, (flags & O_TRUNC) != 0 ? "truncate" : "keep",
                  [&] { return real(folder, name, flags, mode); });
 }
@@ -203,7 +203,7 @@ int rename_at(const char* what, int from_folder, const char* from, int to_folder
               unsigned flags) {
   static auto* real = next<int(int, const char*, int, const char*, unsigned)>("renameat2");
   const std::string target = absolute(to_folder, to);
-  Call call(what, absolute(from_folder, from), Room::not_needed);
+  Call call(what, absolute(from_folder, from), Space::not_needed);
   return attempt(call, Call::below(target), [&] {
     if ((flags & RENAME_EXCHANGE) != 0 && *setting("DISK_PLAIN") != 0 &&
         !Call::below(target).empty()) {
@@ -216,13 +216,13 @@ int rename_at(const char* what, int from_folder, const char* from, int to_folder
 
 int unlink_at(int folder, const char* name, int flags) {
   static auto* real = next<int(int, const char*, int)>("unlinkat");
-  Call call("unlink", absolute(folder, name), Room::not_needed);
+  Call call("unlink", absolute(folder, name), Space::not_needed);
   return attempt(call, "", [&] { return real(folder, name, flags); });
 }
 
 int sync(const char* name, int descriptor) {
   auto* real = next<int(int)>(name);
-  Call call("sync", path_of(descriptor), Room::not_needed);
+  Call call("sync", path_of(descriptor), Space::not_needed);
   return attempt(call, "", [&] { return real(descriptor); });
 }
 
@@ -254,7 +254,7 @@ int openat(int folder, const char* name, int flags, ...) {
 
 ssize_t write(int descriptor, const void* bytes, std::size_t count) {
   static auto* real = next<ssize_t(int, const void*, std::size_t)>("write");
-  Call call("write", path_of(descriptor), Room::needed);
+  Call call("write", path_of(descriptor), Space::needed);
   if (call.error() != 0) {
     call.failed();
     errno = call.error();
@@ -283,12 +283,12 @@ int renameat2(int from_folder, const char* from, int to_folder, const char* to, 
 
 int mkdir(const char* name, mode_t mode) {
   static auto* real = next<int(const char*, mode_t)>("mkdir");
-  Call call("mkdir", absolute(AT_FDCWD, name), Room::needed);
+  Call call("mkdir", absolute(AT_FDCWD, name), Space::needed);
   return attempt(call, "", [&] { return real(name, mode); });
 }
 int symlink(const char* target, const char* name) {
   static auto* real = next<int(const char*, const char*)>("symlink");
-  Call call("symlink", absolute(AT_FDCWD, name), Room::needed);
+  Call call("symlink", absolute(AT_FDCWD, name), Space::needed);
   return attempt(call, target, [&] { return real(target, name); });
 }
 int unlink(const char* name) { return unlink_at(AT_FDCWD, name, 0); }

@@ -54,7 +54,7 @@ TEST_F(MachineGroupRounds, ABufferThatTheAgentTakesIsNotTakenByARankInTheMeantim
     const Interruption interruption(moment, [&] {
       started = boards_[2]->rounds.start({.step = rival_step, .group = 2, .members = local});
     });
-    MachineRounds::Place place;
+    MachineRounds::Reserved place;
     ASSERT_TRUE(agent.reserve({.step = kStep, .group = 1, .members = spanning}, place));
     if (!interruption.happened()) {
       EXPECT_GT(moment, 10) << "the rival never came";
@@ -74,7 +74,7 @@ TEST_F(MachineGroupRounds, ABufferIsTheAgentsUntilItPublishesThoughAllMembersAre
   MachineRounds agent(memory_.get(), shape_, agents, *platform_);
   const std::vector<int> spanning = {1};
   const LocalGroup where{.step = 5, .group = 1, .members = spanning};
-  MachineRounds::Place place;
+  MachineRounds::Reserved place;
   ASSERT_TRUE(agent.reserve(where, place));
   boards_[1]->leave();
   for (const int rank : {0, 2}) boards_[rank]->window.release_through(6);

@@ -87,7 +87,7 @@ TEST(Anticipate, ExpectsTheMassThatIsSteppedBeforeTheGradientsAreTakenOnAverage)
   for (const auto& [rule, mass] : {std::pair<std::string, double>{"", 1 + 0.5 * (kFast - 1)},
                                    {":momentum-by-mass=off", kFast}}) {
     Play play(one_slow_rank(kFast, 40));
-    with_ranks(2, [&](World& world) {
+    with_ranks(2, [&, rule = rule, mass = mass](World& world) {
       VectorLearner learner(Vector(3));
       const auto made = make_strategy("eager-solo:grace=off:ahead=0" + rule,
                                       {.world = world, .learner = learner});
@@ -139,7 +139,7 @@ TEST(Anticipate, GoesAsManyStepsFurtherAsAskedWhereThereIsMomentum) {
                                         {"sync:ahead=1.5", 1.5}}) {
     for (const int ranks : {1, 2}) {
       for (const float momentum : {0.9F, 0.0F}) {
-        with_ranks(ranks, [&](World& world) {
+        with_ranks(ranks, [&, strategy = strategy, ahead = ahead](World& world) {
           VectorLearner learner(Vector(3), {.rate = 0.1F, .momentum = momentum});
           const auto made = make_strategy(strategy, {.world = world, .learner = learner});
           take_step(*made, learner, write_ones);

@@ -188,7 +188,7 @@ TEST(Finish, LeavesEqualWeightsWhereverTheRanksStopped) {
       SCOPED_TRACE(strategy + std::string(" from ") + std::to_string(least));
       constexpr int kRanks = 3;
       std::vector<Vector> ends(kRanks);
-      with_ranks(kRanks, [&](World& world) {
+      with_ranks(kRanks, [&, least = least, more = more](World& world) {
         VectorLearner learner(Vector(4, 1.0F));
         const auto made = make_strategy(strategy, {.world = world, .learner = learner});
         for (int step = 0; step < least + more * world.rank(); ++step) {

@@ -73,8 +73,9 @@ class Notes : public ::testing::TestWithParam<std::tuple<const char*, int>> {};
 TEST_P(Notes, ArriveExactlyOnceAndInTheSameExchangeOnEveryRank) {
   const auto [strategy, ranks] = GetParam();
   std::vector<Tally> tallies(ranks);
-  with_ranks(ranks,
-             [&](World& world) { tallies[world.rank()] = train(world, strategy, 203 / kThrift); });
+  with_ranks(ranks, [&, strategy = strategy](World& world) {
+    tallies[world.rank()] = train(world, strategy, 203 / kThrift);
+  });
   std::vector<long> given(kNotes);
   for (const Tally& tally : tallies) {
     for (std::size_t i = 0; i < kNotes; ++i) given[i] += tally.given[i];

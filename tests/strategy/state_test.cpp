@@ -112,7 +112,8 @@ TEST_P(StateOf, AStrategyIsTheSameOnEveryRankWhereItSaysSo) {
       if (told.exchange.agreed) agreed = told.exchange.number;
     };
     const auto made = make_strategy(GetParam(), training_for(world, learner));
-    for (int step = 0; agreed < kUntil; ++step) {
+    for (int step = 0;; ++step) {
+      if (agreed >= kUntil) break;  // As an exchange has told.
       dawdle(world.rank() * step % 5, unsigned(step));
       made->note_losses(made->choose(2), Vector{1, 2});
       take_step(

@@ -18,8 +18,8 @@ std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines);
 
 using MakePlatform = std::function<std::unique_ptr<board::Platform>()>;
 
-/// Worlds: element r is for rank r. `sizes` says how many ranks each machine has; ranks
-/// are dealt to the machines in turn if `dealt`, as some launchers do. Machine m has element m of
+/// Worlds: element r is for rank r. `sizes` says how many ranks each machine has; ranks are
+/// dealt to the machines in turn if `dealt`, as some launchers do. Machine m has element m of
 /// `fabrics`, which meet. Every rank has a platform of its own.
 std::vector<World> machines_of_ranks(const std::vector<int>& sizes, bool dealt,
                                      std::vector<std::unique_ptr<fabric::Fabric>> fabrics,

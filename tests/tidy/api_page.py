@@ -50,7 +50,7 @@ def note_access(head, stack):
 
 def opened(head, text, owner):
     """What a brace opens: the details, a class with its first access, or a body that is of no interest."""
-    if re.search(r'\bnamespace detail\b', text):
+    if re.search(r'\bnamespace (?:\w+::)*detail\b', text):
         return 'detail', ''
     if 'namespace' in text:
         return 'public', ''

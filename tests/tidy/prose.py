@@ -150,6 +150,9 @@ def check_comments(tree):
 
 def ends_early(line, text, following, item):
     """Whether the next line goes on with the sentence, and its first word would have stood on this one."""
+    # An invariant names its check and its test on lines of their own.
+    if re.match(r' *(check|test|by construction)\b', text) or re.match(r' *(check|test|by construction)\b', following):
+        return False
     example = item is None and (text.startswith('  ') or following.startswith('  '))
     if example or re.search(r'[.:;!?…|<>{}=]$', text.rstrip()):
         return False

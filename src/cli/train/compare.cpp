@@ -76,6 +76,20 @@ void show(const Comparison& comparison, const Wanted& wanted) {
   }
 }
 
+/// Of a run that did not come to its end, or that lost ranks on the way.
+void tell_of_losses(const train::Finished& finished, const std::string& strategy, bool ended,
+                    bool goes_on) {
+  const bool died = finished.result && !finished.result->dead.empty();
+  const std::string who = died ? detail::names_of(finished.result->dead) + " died" : "";
+  if (!ended) {
+    fmt::print(stderr, "syncopate: {} did not come to its end{}; what it wrote is in {}\n",
+               strategy, died ? ": " + who : "", detail::printable(finished.directory.string()));
+  } else if (died) {
+    fmt::print(stderr, "syncopate: in {} {} and the others went on{}\n", strategy, who,
+               goes_on ? "" : "; what follows would have fewer ranks, and is left out");
+  }
+}
+
 int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& options) {
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
@@ -102,20 +116,12 @@ int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& op
       const train::Finished finished = runner.run(config, labeled);
       if (runner.speaks() && isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
       const bool died = finished.result && !finished.result->dead.empty();
-      const std::string who = died ? detail::names_of(finished.result->dead) + " died" : "";
       const bool ended = finished.exit_code == 0 && finished.result;
       if (ended) runs[i].second.push_back(*finished.result);
       // Here every run has ranks of its own; a launcher's are gone for all that follow.
       const bool last = round + 1 == wanted.repeat && i + 1 == wanted.configs.size();
       const bool goes_on = ended && (!died || !runner.launcher() || last);
-      if (runner.speaks() && !ended) {
-        fmt::print(stderr, "syncopate: {} did not come to its end{}; what it wrote is in {}\n",
-                   config.strategy, died ? ": " + who : "",
-                   detail::printable(finished.directory.string()));
-      } else if (runner.speaks() && died) {
-        fmt::print(stderr, "syncopate: in {} {} and the others went on{}\n", config.strategy, who,
-                   goes_on ? "" : "; what follows would have fewer ranks, and is left out");
-      }
+      if (runner.speaks()) tell_of_losses(finished, config.strategy, ended, goes_on);
       if (!goes_on) {
         std::erase_if(runs, [](const auto& each) { return each.second.empty(); });
         if (!runs.empty()) conclude();  // What did come to its end is worth seeing.
