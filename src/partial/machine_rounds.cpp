@@ -90,7 +90,7 @@ void MachineRounds::publish(RoundNumber round, const Said& said) {
   const int buffer = result_buffer();
   SYNCOPATE_CHECK(board::unstepped([&] {
                     return board_.results.published() + 1 == round &&
-                           board_.results.holds_nothing(buffer);
+                           board_.results.holds_nothing(buffer, board_.results.published());
                   }),
                   "machine_rounds.h 1: the agent publishes one round after the other");
   board_.results.buffers().describe(buffer, said.header, said.contributors, said.reporters);

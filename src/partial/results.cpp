@@ -97,8 +97,7 @@ bool Results::in_window(RoundNumber round) const {
   return true;
 }
 
-bool Results::holds_nothing(int buffer) const {
-  const RoundNumber last = published();
+bool Results::holds_nothing(int buffer, RoundNumber last) const {
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (!participants_.follows(rank)) continue;
     for (RoundNumber round = participants_.seen(rank) + 1; round <= last; ++round) {

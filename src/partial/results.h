@@ -61,10 +61,10 @@ class Results {
   // What the others have read.
   /// Whether every rank that follows has seen `round − window`.
   bool window_allows(RoundNumber round);
-  /// The same, looked at afresh and without a trace; and whether no rank may yet read `buffer`. For
-  /// checks.
+  /// The same, looked at afresh and without a trace; and whether no rank may yet read `buffer` for
+  /// a round up to `last`. For checks.
   bool in_window(RoundNumber round) const;
-  bool holds_nothing(int buffer) const;
+  bool holds_nothing(int buffer, RoundNumber last) const;
   /// This rank waits until others release results.
   void set_blocked() { memory_.news->blocked.store(1); }
 

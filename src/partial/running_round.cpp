@@ -42,7 +42,8 @@ bool RunningRound::start(RoundNumber round, bool last) {
   if (!memory_.control->attempt.replace(value, next.pack())) return false;
   SYNCOPATE_CHECK(board::unstepped([&] { return results_.in_window(round); }),
                   "running_round.h 2: no round starts beyond the window");
-  SYNCOPATE_CHECK(board::unstepped([&] { return results_.holds_nothing(buffer); }),
+  // Others may have published the round by now: those before it count.
+  SYNCOPATE_CHECK(board::unstepped([&] { return results_.holds_nothing(buffer, round - 1); }),
                   "running_round.h 3: a buffer that a rank may read is not reused");
   return true;
 }

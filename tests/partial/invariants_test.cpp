@@ -110,11 +110,11 @@ TEST_F(InvariantDeathTest, ABufferInUseIsNotReused) {
   run(1);
   const Results& results = rank(1).results;
   const int buffer = results.buffer_of(1);
-  EXPECT_FALSE(results.holds_nothing(buffer));
+  EXPECT_FALSE(results.holds_nothing(buffer, results.published()));
   for (const int number : {0, 1}) rank(number).results.release_through(1);
-  EXPECT_FALSE(results.holds_nothing(buffer)) << "rank 2 may read it";
+  EXPECT_FALSE(results.holds_nothing(buffer, results.published())) << "rank 2 may read it";
   rank(2).results.release_through(1);
-  EXPECT_TRUE(results.holds_nothing(buffer));
+  EXPECT_TRUE(results.holds_nothing(buffer, results.published()));
 }
 
 TEST_F(InvariantDeathTest, NoPublicationIsSkipped) {
