@@ -170,7 +170,7 @@ std::vector<Case> cases() {
       partial("SeenTheEndOfAll", changed(facts, [&](auto& m) { m.facts.seen = far; })),
       {"GroupShort", {for_task(kGroup, without_end(pack(share)))}},
       {"GroupEmpty", {for_task(kGroup, {})}},
-      {"GroupUnknownKind", {for_task(kGroup, with(pack(share), 0, 6))}},
+      {"GroupUnknownKind", {for_task(kGroup, with(pack(share), 0, 200))}},
       group("StepZero", other_share([](auto& m) { m.round.step = 0; })),
       group("StepFarAhead", other_share([](auto& m) { m.round.step = 1000; })),
       group("StepAtTheEndOfAll", other_share([&](auto& m) { m.round.step = far; })),
@@ -196,7 +196,7 @@ std::vector<Case> cases() {
       group("MissingOfAnotherMachine", {.kind = GroupMessage::Kind::missing, .ranks = {0}}),
       group("AskForTheEndOfAll", {.kind = GroupMessage::Kind::ask, .step = far}),
       {"GroupShareTwice", {for_task(kGroup, pack(share)), for_task(kGroup, pack(share))}},
-      {"WorldUnknownKind", {for_task(kWorld, with(pack(WorldMessage{}), 0, 2))}},
+      {"WorldUnknownKind", {for_task(kWorld, with(pack(WorldMessage{}), 0, 200))}},
       {"WorldLongQuestion", {for_task(kWorld, longer(pack(WorldMessage{})))}}};
   for (const std::vector<int>& ranks :
        {std::vector{0}, std::vector{2}, std::vector{-1}, std::vector{1, 1}}) {
