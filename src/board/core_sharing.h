@@ -5,6 +5,10 @@
 // A rank that has waited for a while says on which core it is. If another rank was last seen there,
 // it moves to a core without ranks, where it shares with the neighbor instead. The kernel may move
 // it back; so the time between two moves grows while they do not last.
+//
+// This is for two ranks. Of many, several would share with neighbors, and a round would wait until
+// all of them run at once: there it is better that ranks sleep, as those that have used little of a
+// core get it as soon as they wake up.
 #pragma once
 
 #include "board/platform.h"
@@ -21,6 +25,7 @@ class CoreSharing {
   /// returns the time then.
   Time resolve(Time now);
 
+  static constexpr int kMostRanks = 2;
   static constexpr Time kShortestRest = 200'000;
   static constexpr Time kLongestRest = 50'000'000;
 

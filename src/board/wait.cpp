@@ -12,7 +12,8 @@ Wait::Wait(Roster& roster, Platform& platform, const Duration& timeout, Attendan
       timeout_(timeout),
       agent_(agent),
       sharing_(roster, platform),
-      lookout_(platform, roster.cores().oversubscribed(), &sharing_) {}
+      lookout_(platform, roster.cores().oversubscribed(),
+               roster.local_size() <= CoreSharing::kMostRanks ? &sharing_ : nullptr) {}
 
 void Wait::give_up(Time now, const std::string& whom, const std::string& where,
                    const char* what_to_do) {
