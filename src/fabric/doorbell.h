@@ -1,6 +1,6 @@
-// Wakes the agent of another machine. No thread can sleep until a message of MPI comes, so agents look
-// for messages now and then, and a message that comes in between would wait for the next look. A
-// datagram goes after it, to a socket at which a thread of the other machine sleeps. It says
+// Wakes the agent of another machine. No thread can sleep until a message of MPI comes, so agents
+// look for messages now and then, and a message that comes in between would wait for the next look.
+// A datagram goes after it, to a socket at which a thread of the other machine sleeps. It says
 // nothing: one that is lost costs a nap, one that comes for nothing a look.
 //
 // It listens only at the addresses by which this machine reaches the others, and at the loopback

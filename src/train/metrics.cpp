@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::size_t kEnough = std::size_t{64} << 10;
 
-/// The lock of a rank that stands still, or of a file system that has none, is not waited for longer.
+/// The lock of a rank that stands still, or of a file system that has none, is not waited for
+/// longer.
 constexpr auto kPatience = std::chrono::seconds(1);
 constexpr auto kAgainAfter = std::chrono::milliseconds(2);
 

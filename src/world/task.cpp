@@ -178,7 +178,8 @@ void WorldTask::answer(int machine) {
   const bool own = machine == context_.topology.machine;
   for (int rank = 0; rank < context_.roster.local_size(); ++rank) {
     const int number = context_.roster.rank_of(rank);
-    const bool late = gathering_ == nullptr && board::Proposals(context_.roster).awaits(rank, number_ + 1);
+    const bool late =
+        gathering_ == nullptr && board::Proposals(context_.roster).awaits(rank, number_ + 1);
     if (late) answer.ranks.push_back(number);
     if (own) late ? missing_.insert(number) : missing_.erase(number);
   }

@@ -1,8 +1,8 @@
 // An agent rings where it may find nobody awake and not where somebody is, and counts on being rung
 // at only where everybody who may have something for it does so.
-#include <gtest/gtest.h>
-
 #include "agent/peer_activity.h"
+
+#include <gtest/gtest.h>
 
 namespace syncopate::detail {
 namespace {

@@ -1,10 +1,10 @@
 // An agent stays awake while that pays, and then naps: for moments at first, longer and longer as
 // nothing happens, and never so long that what comes has to wait for a time that matters.
+#include "agent/polling.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
-
-#include "agent/polling.h"
 
 namespace syncopate::detail {
 namespace {

@@ -1,5 +1,7 @@
 // The conversions of the 16-bit formats, over all their values, against the definition of
 // "nearest, ties to even" and against the vector instructions of every level.
+#include "base/float16.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include <limits>
 #include <vector>
 
-#include "base/float16.h"
 #include "kernel/dispatch.h"
 #include "syncopate/types.h"
 

@@ -1,7 +1,7 @@
 // When a process believes that others need its cores.
-#include <gtest/gtest.h>
-
 #include "board/contention.h"
+
+#include <gtest/gtest.h>
 
 namespace syncopate::board {
 namespace {

@@ -55,9 +55,7 @@ class Explorer : public Exploration<Play, Plan> {
       const int deviations = world.plan.ranks > 2 ? 0 : 1 - kFewer;
       for (fault.rank = 0; fault.rank < world.plan.ranks; ++fault.rank) {
         for (fault.step = 1; fault.step <= steps; ++fault.step) {
-          if (!play_all(world, {fault},
-                        Systematic(deviations, Systematic::Order::counted)))
-            return;
+          if (!play_all(world, {fault}, Systematic(deviations, Systematic::Order::counted))) return;
         }
       }
     }

@@ -27,8 +27,8 @@ namespace {
 using namespace syncopate::fabric;
 
 /// MPICH 4.0 has a mutex for MPI_THREAD_MULTIPLE that it finds busy in some of a thousand
-/// MPI_Finalize, if another thread was in MPI when it began (docs/troubleshooting.md). Without it there is
-/// nothing to find.
+/// MPI_Finalize, if another thread was in MPI when it began (docs/troubleshooting.md). Without it
+/// there is nothing to find.
 #if defined(OPEN_MPI)
 constexpr bool kFinalisesBesideAThread = true;
 #else

@@ -23,8 +23,7 @@ Scenario late(Scenario scenario, Moment most, int play) {
   std::mt19937_64 random(play);
   // Few different ones, so that ranks still come at the same moment now and then.
   std::uniform_int_distribution<int> delay(0, play == 0 ? 0 : 2);
-  scenario.order =
-      play % 3 == 0 ? Scenario::Order::interleaved : Scenario::Order::by_rank;
+  scenario.order = play % 3 == 0 ? Scenario::Order::interleaved : Scenario::Order::by_rank;
   for (std::vector<Act>& script : scenario.scripts) {
     std::vector<Act> acts;
     for (const Act& act : std::exchange(script, {})) {

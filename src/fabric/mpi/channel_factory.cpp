@@ -12,7 +12,8 @@ ChannelFactory::ChannelFactory(Communicator& agents, std::chrono::nanoseconds ti
 
 ChannelFactory::~ChannelFactory() {
   if (phase_ == Phase::resting) return;
-  // No thread waits any more for what is under way, and MPI may still write to its memory: it stays.
+  // No thread waits any more for what is under way, and MPI may still write to its memory: it
+  // stays.
   agents_.abandon();
   static_cast<void>(memory_.release());
 }

@@ -1,5 +1,5 @@
-// Opens the channels of a fabric, one at a time and in the order they were asked for: a thread that waits
-// for a later one moves the earlier ones on.
+// Opens the channels of a fabric, one at a time and in the order they were asked for: a thread that
+// waits for a later one moves the earlier ones on.
 //
 // MPI_Comm_free is collective, and machines let go of their channels at different times and in
 // different orders. So no communicator is freed before the fabric goes. One that has become free on
