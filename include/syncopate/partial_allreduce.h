@@ -161,6 +161,8 @@ class PartialAllreduce : private detail::PartialAllreduceBase {
   /// several collectives, stop() all of them before finish() follows the first to its end; a rank
   /// that follows one still holds the others to their window.
   using PartialAllreduceBase::stop;
+  /// Whether this rank has passed the last round of all, which follows when all ranks have stopped.
+  using PartialAllreduceBase::finished;
 
   /// For a rank that has no more data: follows the others' rounds, handing each to `apply`,
   /// until all ranks have finished, and runs one last round that takes everything carried. If

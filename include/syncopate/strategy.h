@@ -56,6 +56,8 @@ class Learner {
   virtual void flush_weights() {}
   virtual void flush_gradient() {}
 
+  /// The ranks' notes of an agreed exchange, summed; before its result is applied.
+  virtual void noted(std::span<const float> /*notes*/) {}
   /// Steps the optimizer. A gradient of mass 1 is a whole step; with less it is part of one, and
   /// momentum decays by as much less. Must not write to `gradient`.
   virtual void step(std::span<const float> gradient, double mass) = 0;
@@ -66,6 +68,8 @@ class Learner {
   /// Whether steps go on in the direction of those before them by so much that gradients are
   /// better computed further ahead.
   virtual bool has_momentum() const { return false; }
+  /// The model computes at its own weights again, not at those that were anticipated.
+  virtual void settle() {}
 
   /// Called after each exchange, when its result has been applied.
   virtual void exchanged(const Exchange& /*exchange*/) {}
@@ -100,8 +104,13 @@ class Strategy {
   virtual void note_losses(std::span<const std::int64_t> /*samples*/,
                            std::span<const float> /*losses*/) {}
 
+  /// This rank takes no more steps; the others may.
+  virtual void stop() = 0;
+  /// After stop(): waits for what the others exchange, and applies it. Returns whether there may be
+  /// more of it.
+  virtual bool follow() = 0;
   /// All ranks end together: what was carried is applied, the weights are equal everywhere, and
-  /// back in the learner's own memory.
+  /// back in the learner's own memory. It stops and follows to the end, unless that was done.
   virtual void finish() = 0;
 
   /// What describe() names, for a checkpoint. Only while no rank is between begin_step() and
@@ -121,10 +130,17 @@ class Strategy {
   std::vector<float> notes_;
 };
 
+/// With which weights ranks start.
+enum class Start : std::uint8_t {
+  from_first,   ///< All with those of the first rank.
+  as_they_are,  ///< Each with those it has, as when a run is resumed.
+};
+
 /// What a strategy is made for.
 struct Training {
   World world;
   Learner& learner;
+  Start start = Start::from_first;
   std::size_t notes = 0;  ///< Numbers that travel with each step.
   /// The last so many of them, such as a vote to stop, are in no checkpoint.
   std::size_t unsaved_notes = 0;

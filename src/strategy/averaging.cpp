@@ -64,9 +64,11 @@ void Averaging::adopt(const Round<float>& round, float* place) {
 
 void Averaging::tell(const Receipt& receipt) {
   seen_ = receipt.round;
+  const std::span<const float> notes = std::span(gathered_).first(notes_.size());
+  learner_.noted(notes);
   learner_.exchanged({.number = before_ + seen_,
                       .agreed = true,
-                      .notes = std::span(gathered_).first(notes_.size()),
+                      .notes = notes,
                       .contributors = receipt.contributors.size(),
                       .mass = double(receipt.contributors.size()) / ranks_,
                       .included = receipt.included,
@@ -75,17 +77,30 @@ void Averaging::tell(const Receipt& receipt) {
   std::fill(gathered_.begin(), gathered_.end(), 0.0F);
 }
 
-void Averaging::finish() {
+void Averaging::stop() {
+  if (std::exchange(stopped_, true)) return;
+  stopping();
   // Ranks may have come to their ends at different steps: each gives what it has, and follows the
   // others until they have done so too.
   if (steps_ > 0) rounds_.start(prepare());
-  std::vector<float> last(learner_.size());
-  rounds_.finish([&](const Round<float>& round) {
-    if (round.receipt().weight == 0) return;
-    adopt(round, last.data());
+  rounds_.stop();
+  last_.resize(learner_.size());
+}
+
+bool Averaging::follow() {
+  if (rounds_.finished()) return false;
+  for (const Round<float>& round : rounds_.wait()) {
+    if (round.receipt().weight == 0) continue;
+    adopt(round, last_.data());
     learner_.keep_weights_at(nullptr);
     tell(round.receipt());
-  });
+  }
+  return true;
+}
+
+void Averaging::finish() {
+  stop();
+  while (follow()) continue;
   learner_.keep_weights_at(nullptr);
 }
 

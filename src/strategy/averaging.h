@@ -20,6 +20,8 @@ class Averaging : public Strategy {
   void begin_step() override;
   void end_step(Duration computing) override;
   void hasten() override { hastens_ = true; }
+  void stop() override;
+  bool follow() override;
   void finish() override;
   void describe(StateFields& state) override;
 
@@ -40,6 +42,8 @@ class Averaging : public Strategy {
   virtual bool due(std::uint64_t steps) = 0;
   /// How much this rank's weights count.
   virtual double weight() const { return 1; }
+  /// Once, when this rank stops.
+  virtual void stopping() {}
   virtual void give(std::span<float> /*extra*/) {}
   virtual void receive(std::span<const float> /*extra*/) {}
 
@@ -60,7 +64,9 @@ class Averaging : public Strategy {
   std::vector<float> gathered_;  ///< Notes since the last average, then the extra numbers.
   std::uint64_t steps_ = 0;      ///< Since the last average.
   bool hastens_ = false;
-  std::uint64_t before_;  ///< Averages of the runs that this one resumes.
+  bool stopped_ = false;
+  std::vector<float> last_;  ///< Where the others' averages go once this rank has stopped.
+  std::uint64_t before_;     ///< Averages of the runs that this one resumes.
   std::uint64_t seen_ = 0;
 };
 

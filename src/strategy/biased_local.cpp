@@ -47,11 +47,6 @@ class BiasedLocal final : public Averaging {
     if (sampler_) sampler_->note(samples, losses);
   }
 
-  void finish() override {
-    if (losses_) losses_->leave();  // Others may still take samples; no rank waits for our losses.
-    Averaging::finish();
-  }
-
   void describe(StateFields& state) override {
     Averaging::describe(state);
     std::vector<float> steps(steps_of_.begin(), steps_of_.end());
@@ -68,6 +63,11 @@ class BiasedLocal final : public Averaging {
 
  private:
   static int as_whole(float steps) { return int(std::lround(steps)); }
+
+  // Others may still take samples; no rank waits for our losses.
+  void stopping() override {
+    if (losses_) losses_->leave();
+  }
 
   bool due(std::uint64_t steps) override { return steps >= std::uint64_t(steps_of_[rank_]); }
 

@@ -43,11 +43,6 @@ class DropCompute final : public Gradients {
     if (observed_ == kObservedSteps) choose_tau();
   }
 
-  void finish() override {
-    times_.leave();  // Others may still observe; no rank waits for our times.
-    Gradients::finish();
-  }
-
   /// A deadline that is not chosen yet is chosen anew, from as many steps: all ranks begin to
   /// observe together.
   void describe(StateFields& state) override {
@@ -59,6 +54,8 @@ class DropCompute final : public Gradients {
   }
 
  protected:
+  // Others may still observe; no rank waits for our times.
+  void stopping() override { times_.leave(); }
   void applied(const Receipt& receipt) override { waited_ += receipt.waited; }
 
  private:

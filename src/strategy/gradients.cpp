@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/options.h"
 
@@ -105,8 +106,21 @@ void Gradients::end_step(Duration /*computing*/) {
   for (const Round<float>& round : rounds_.exchange()) apply(round);
 }
 
+void Gradients::stop() {
+  if (std::exchange(stopped_, true)) return;
+  stopping();
+  rounds_.stop();
+}
+
+bool Gradients::follow() {
+  if (rounds_.finished()) return false;
+  for (const Round<float>& round : rounds_.wait()) apply(round);
+  return true;
+}
+
 void Gradients::finish() {
-  rounds_.finish([this](const Round<float>& round) { apply(round); });
+  stop();
+  while (follow()) continue;
 }
 
 void Gradients::apply(const Round<float>& round) {
@@ -115,6 +129,12 @@ void Gradients::apply(const Round<float>& round) {
   const double mass = receipt.weight / ranks_;
   // The last round may find nothing to take, and nothing to tell.
   if (receipt.weight == 0 && receipt.drops == 0) return;
+  const double divisor =
+      options_.rounds.scale == Scale::contributors ? receipt.contributors.size() : ranks_;
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    sums_[i] = float(values[learner_.size() + i] * divisor);
+  }
+  learner_.noted(sums_);
   const double stepped_before = stepped_;
   if (receipt.weight > 0) {
     const double step = options_.momentum_by_mass ? receipt.weight / options_.whole : 1;
@@ -122,13 +142,8 @@ void Gradients::apply(const Round<float>& round) {
     stepped_ += step;
   }
   seen_ = receipt.round;
-  const double divisor =
-      options_.rounds.scale == Scale::contributors ? receipt.contributors.size() : ranks_;
   if (options_.anticipate) {
     note_lags(stepped_before, std::lround(values[counts_ + rank_] * divisor));
-  }
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    sums_[i] = float(values[learner_.size() + i] * divisor);
   }
   learner_.exchanged({.number = before_ + receipt.round,
                       .agreed = true,

@@ -40,6 +40,8 @@ class Gradients : public Strategy {
 
   void begin_step() override;
   void end_step(Duration computing) override;
+  void stop() override;
+  bool follow() override;
   void finish() override;
   void describe(StateFields& state) override;
   /// So far, with those of the runs that this one resumes.
@@ -47,6 +49,8 @@ class Gradients : public Strategy {
 
  protected:
   int ranks() const { return ranks_; }
+  /// Once, when this rank stops.
+  virtual void stopping() {}
   /// After each round.
   virtual void applied(const Receipt& /*receipt*/) {}
 
@@ -63,6 +67,7 @@ class Gradients : public Strategy {
   std::uint64_t before_ = 0;  ///< Rounds of the runs that this one resumes.
   std::uint64_t seen_ = 0;    ///< The last round that was applied.
   std::vector<float> sums_;   ///< Of the notes, over ranks.
+  bool stopped_ = false;
 
   std::size_t unsaved_notes_;
   // To anticipate. A round does not say which of our gradients it took, and by the time we see it

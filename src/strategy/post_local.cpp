@@ -28,7 +28,24 @@ class PostLocal final : public Strategy {
   }
 
   void hasten() override { stage_->hasten(); }
-  void finish() override { stage_->finish(); }
+  void stop() override {
+    stopped_ = true;
+    stage_->stop();
+  }
+
+  bool follow() override {
+    if (stage_->follow()) return true;
+    // Where the first stage ended at step T, the others have gone on to the second.
+    if (!synchronous_ || synchronous_->rounds() < until_) return false;
+    go_local();
+    return true;
+  }
+
+  void finish() override {
+    stop();
+    while (follow()) continue;
+    stage_->finish();
+  }
 
   void describe(StateFields& state) override {
     const bool local = state.count("steps", Sharing::same, steps_, until_) == until_;
@@ -47,6 +64,7 @@ class PostLocal final : public Strategy {
     synchronous_->finish();
     stage_ = &local_.emplace(training_, every_, synchronous_->rounds());
     synchronous_.reset();
+    if (stopped_) stage_->stop();
   }
 
   Training training_;
@@ -56,6 +74,7 @@ class PostLocal final : public Strategy {
   std::optional<Gradients> synchronous_;  ///< The first stage, while it lasts.
   std::optional<Local> local_;
   Strategy* stage_;  ///< The one of them that there is.
+  bool stopped_ = false;
 };
 
 }  // namespace

@@ -33,11 +33,22 @@ Maker read(std::string_view text, int ranks) {
   return entry.read(Values(entry.description, text), ranks);
 }
 
+void start_from_first(const Training& training) {
+  if (training.world.size() == 1) return;
+  std::vector<float> weights(training.learner.size());
+  training.learner.read_weights(weights);
+  World(training.world).broadcast(std::span(weights), 0);
+  training.learner.keep_weights_at(weights.data());
+  training.learner.keep_weights_at(nullptr);
+}
+
 }  // namespace
 }  // namespace strategy
 
 std::unique_ptr<Strategy> make_strategy(std::string_view text, const Training& training) {
-  return strategy::read(text, training.world.size())(training);
+  const strategy::Maker make = strategy::read(text, training.world.size());
+  if (training.start == Start::from_first) strategy::start_from_first(training);
+  return make(training);
 }
 
 void check_strategy(std::string_view text, int ranks) { strategy::read(text, ranks); }

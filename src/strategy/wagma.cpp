@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/options.h"
 #include "group/options.h"
@@ -42,9 +43,17 @@ class Wagma final : public Strategy {
     report(receipt);
   }
 
-  void finish() override {
+  void stop() override {
+    if (std::exchange(stopped_, true)) return;
     learner_.keep_weights_at(nullptr);
     average_.leave();
+  }
+
+  /// The others average without this rank; it hears of them again at the end.
+  bool follow() override { return false; }
+
+  void finish() override {
+    stop();
     meet_for_the_last_time();
   }
 
@@ -85,6 +94,7 @@ class Wagma final : public Strategy {
     learner_.keep_weights_at(mine.data());
     learner_.keep_weights_at(nullptr);
     std::ranges::copy(sum.subspan(learner_.size(), gathered_.size()), gathered_.begin());
+    learner_.noted(gathered_);
     learner_.exchanged({.number = before_ + seen_ + 1,
                         .agreed = true,
                         .notes = gathered_,
@@ -112,6 +122,7 @@ class Wagma final : public Strategy {
         gathered_[i] = means[i] * float(receipt.members.size());
       }
       exchange.notes = gathered_;
+      learner_.noted(gathered_);
     }
     learner_.exchanged(exchange);
     if (receipt.everyone) std::fill(gathered_.begin(), gathered_.end(), 0.0F);
@@ -127,6 +138,7 @@ class Wagma final : public Strategy {
   std::uint64_t before_ = 0;     ///< Steps of the runs that this one resumes.
   std::uint64_t seen_ = 0;
   std::uint64_t met_ = 0;  ///< When everyone met.
+  bool stopped_ = false;
 };
 
 constexpr int kMostSynchronize = 200;

@@ -129,13 +129,15 @@ Trainer::Trainer(const World& world, const Config& config, const std::filesystem
       run_progress_.stop();
     }
   }
-  strategy_ = make_strategy(config.strategy_in_full, {.world = world,
-                                                      .learner = *learner_,
-                                                      .notes = kNotes,
-                                                      .unsaved_notes = kNotes - kUnsaved,
-                                                      .samples = task_->train_samples(),
-                                                      .batch = config.batch,
-                                                      .seed = config.seed});
+  strategy_ = make_strategy(config.strategy_in_full,
+                            {.world = world,
+                             .learner = *learner_,
+                             .start = options.resume ? Start::as_they_are : Start::from_first,
+                             .notes = kNotes,
+                             .unsaved_notes = kNotes - kUnsaved,
+                             .samples = task_->train_samples(),
+                             .batch = config.batch,
+                             .seed = config.seed});
   if (snapshot) load_strategy(snapshot->part);
 }
 

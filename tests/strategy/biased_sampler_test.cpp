@@ -180,6 +180,8 @@ struct Kept final : Strategy {
   explicit Kept(BiasedSampler& its) : sampler(its) {}
   void begin_step() override {}
   void end_step(Duration /*computing*/) override {}
+  void stop() override {}
+  bool follow() override { return false; }
   void finish() override {}
   void describe(StateFields& state) override { sampler.describe(state); }
   BiasedSampler& sampler;

@@ -234,6 +234,8 @@ TEST(State, OfAnotherStageIsRefused) {
 struct Silent : Strategy {
   void begin_step() override {}
   void end_step(Duration /*computing*/) override {}
+  void stop() override {}
+  bool follow() override { return false; }
   void finish() override {}
 };
 

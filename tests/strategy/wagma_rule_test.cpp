@@ -203,7 +203,8 @@ TEST(WagmaRule, FinishTakesTheMeanOfEveryone) {
   for (const int steps : {3, 4}) {  // In the middle of TAU, and at its end.
     with_ranks(3, [&](World& world) {
       VectorLearner learner({float(10 * world.rank()), 1}, {.rate = 1});
-      const auto made = make_strategy("wagma:1:4", {.world = world, .learner = learner});
+      const auto made = make_strategy(
+          "wagma:1:4", {.world = world, .learner = learner, .start = Start::as_they_are});
       for (int step = 0; step < steps; ++step) {
         take_step(*made, learner, [&](auto, std::span<float> gradient) {
           gradient[0] = -float(world.rank());
