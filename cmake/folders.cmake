@@ -8,6 +8,9 @@ target_include_directories(syncopate_internal INTERFACE ${PROJECT_SOURCE_DIR}/in
                                                         ${PROJECT_SOURCE_DIR}/src
                                                         ${PROJECT_BINARY_DIR}/generated)
 target_link_libraries(syncopate_internal INTERFACE Threads::Threads syncopate_warnings)
+# Functions of ours are not replaced at run time: so the compiler may inline them.
+target_compile_options(syncopate_internal INTERFACE
+                       $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
 
 # syncopate_folder(NAME sources… [ALONE sources…] [ABOVE]): the target syncopate_NAME. Those in ALONE
 # are never compiled in one unit with others. ABOVE: above the collectives, so that the tests of the
@@ -18,7 +21,7 @@ function(syncopate_folder name)
   add_library(syncopate_${name} OBJECT ${sources})
   target_link_libraries(syncopate_${name} PRIVATE syncopate_internal)
   set_target_properties(syncopate_${name} PROPERTIES
-    POSITION_INDEPENDENT_CODE ${SYNCOPATE_POSITION_INDEPENDENT} UNITY_BUILD_BATCH_SIZE 16)
+    POSITION_INDEPENDENT_CODE ON UNITY_BUILD_BATCH_SIZE 16)  # The C API is a shared library.
   set_source_files_properties(${FOLDER_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_property(GLOBAL APPEND PROPERTY SYNCOPATE_OBJECTS $<TARGET_OBJECTS:syncopate_${name}>)
   if(NOT FOLDER_ABOVE)

@@ -16,6 +16,7 @@ enum class ErrorCode {
   closed,            ///< The collective was used after finish() or leave(), or in a forked child.
   rank_lost,         ///< A rank that this call needs has died, or this one counts as dead.
   machine_lost,      ///< Another machine, or what speaks for this one, is gone: the job is over.
+  interrupted,       ///< The program wanted the wait to end (syncopate/interrupt.h).
 };
 
 /// The code as it is written in messages and in docs/errors.md, for example "timeout".

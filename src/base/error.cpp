@@ -22,6 +22,8 @@ const char* to_string(ErrorCode code) {
       return "rank_lost";
     case ErrorCode::machine_lost:
       return "machine_lost";
+    case ErrorCode::interrupted:
+      return "interrupted";
   }
   return "unknown";
 }

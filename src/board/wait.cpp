@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/durations.h"
+#include "board/interrupt.h"
 #include "syncopate/error.h"
 
 namespace syncopate::board {
@@ -37,6 +38,7 @@ Time Wait::for_news(Event& event, std::uint64_t seen, Time now, Time until, Agen
 void Wait::look_after_others(Event& event, Time now) {
   if (now < later(looked_at_, platform_.look_after_every())) return;
   looked_at_ = now;
+  check_interrupt(roster_.rank());
   const bool death = roster_.look_after();
   if (death) event.signal(platform_);
   if (agent_ == nullptr) return;

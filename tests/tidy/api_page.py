@@ -99,7 +99,7 @@ def listed_names(page):
 def check_api_page(tree):
     page = tree.root / PAGE
     offered = {}
-    for _, lines in tree.sources('include'):
+    for _, lines in tree.sources('include/syncopate'):
         for owner, names in public_names('\n'.join(lines)).items():
             offered.setdefault(owner, set()).update(names)
     listed = listed_names(tree.read(PAGE))
