@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using board::kNever;
@@ -42,7 +42,7 @@ std::string Agent::describe(int machine) const {
   for (int rank = 0; rank < topology_.ranks(); ++rank) {
     if (topology_.machine_of[rank] == machine) ranks.insert(rank);
   }
-  return "machine " + topology_.addresses[machine] + " (" + names_of(ranks) + ")";
+  return "machine " + topology_.addresses[machine] + " (" + base::names_of(ranks) + ")";
 }
 
 bool Agent::over(Time now) {
@@ -244,4 +244,4 @@ void Agent::fail(const std::string& what_happened, const std::string& what_to_do
   }
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

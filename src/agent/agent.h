@@ -29,7 +29,7 @@
 #include "fabric/fabric.h"
 #include "syncopate/policy.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class Agent {
  public:
@@ -114,4 +114,4 @@ class Agent {
   bool failed_ = false;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using board::Time;
@@ -56,4 +56,4 @@ bool Heartbeat::lost(Time silent_for, Time timeout) {
   return silent_for >= std::max(kSilenceAllowed, timeout - kAsksBeforeTimeout * ask_every(timeout));
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

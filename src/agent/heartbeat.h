@@ -11,7 +11,7 @@
 
 #include "board/platform.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class Heartbeat {
  public:
@@ -42,4 +42,4 @@ class Heartbeat {
   Time asked_at_ = 0;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

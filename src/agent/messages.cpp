@@ -3,7 +3,7 @@
 #include "fabric/doorbell.h"
 #include "fabric/packet.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 using fabric::Packer;
 using fabric::Unpacker;
@@ -52,4 +52,4 @@ AgentMessage unpack_agent_message(std::span<const std::byte> bytes, int from,
   return message;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

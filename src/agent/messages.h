@@ -10,7 +10,7 @@
 
 #include "fabric/fabric.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 /// What an agent says to another one.
 struct AgentMessage {
@@ -37,4 +37,4 @@ std::vector<std::byte> pack(const AgentMessage& message);
 AgentMessage unpack_agent_message(std::span<const std::byte> bytes, int from,
                                   const fabric::Topology& topology);
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using Ask = Heartbeat::Ask;
@@ -103,4 +103,4 @@ TEST(Heartbeat, OneThatIsWaitedForIsWatchedWhereverItIs) {
 }
 
 }  // namespace
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -26,12 +26,13 @@ namespace syncopate::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using detail::AgentMessage;
+using agent::AgentMessage;
 using detail::pack;
-using detail::WorldMessage;
 using fabric::Packer;
+using group::pack;
 using round::GroupMessage;
 using round::Message;
+using world::WorldMessage;
 using Bytes = std::vector<std::byte>;
 
 constexpr int kOdd = 1;  ///< The machine that says odd things, and its only rank.
