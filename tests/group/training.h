@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/group_audit.h"
+#include "group/audit.h"
 #include "group/exchange.h"
 #include "group/options.h"
 #include "support/common.h"
