@@ -102,7 +102,7 @@ void explain_sides(const Request& request, const Request* before) {
     if (same != nullptr && side.note == same->note) return;
     fmt::print("# {}{}: {}\n", side.name,
                same == nullptr ? "" : fmt::format(" on {} machines", request.machines()),
-               detail::printable(side.note));
+               base::printable(side.note));
   };
   explain(request.ours, before == nullptr ? nullptr : &before->ours);
   for (std::size_t i = 0; i < request.peers.found.size(); ++i) {
@@ -129,7 +129,7 @@ void explain_activation(const std::vector<Request>& requests, const Setting& set
   }
   std::fflush(stdout);
   for (const std::string& sentence : common.peers.missing) {
-    fmt::print(stderr, "syncopate: {}\n", detail::printable(sentence));
+    fmt::print(stderr, "syncopate: {}\n", base::printable(sentence));
   }
 }
 
@@ -215,7 +215,7 @@ int run_activation(const std::vector<Request>& requests) {
       file->write(activation_json(request, setting, comparison, row));
     }
     for (const std::string& failure : comparison.failures) {
-      fmt::print(stderr, "syncopate: {}\n", detail::printable(failure));
+      fmt::print(stderr, "syncopate: {}\n", base::printable(failure));
       failed = true;
     }
   }

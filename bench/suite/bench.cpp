@@ -75,7 +75,7 @@ int run(const Request& given) {
       compare(entries(request), request.repetitions, request.timeout_seconds);
   report(request, setting, comparison, file ? &*file : nullptr);
   for (const std::string& failure : comparison.failures) {
-    fmt::print(stderr, "syncopate: {}\n", detail::printable(failure));
+    fmt::print(stderr, "syncopate: {}\n", base::printable(failure));
   }
   return comparison.failures.empty() ? 0 : 1;
 }

@@ -277,10 +277,10 @@ void print_introduction(const Request& request, const Setting& setting) {
   }
   if (!request.ours.note.empty()) fmt::print("# {}: {}\n", request.ours.name, request.ours.note);
   for (const Side& peer : request.peers.found)
-    fmt::print("# {}: {}\n", peer.name, detail::printable(peer.note));
+    fmt::print("# {}: {}\n", peer.name, base::printable(peer.note));
   std::fflush(stdout);
   for (const std::string& sentence : request.peers.missing) {
-    fmt::print(stderr, "syncopate: {}\n", detail::printable(sentence));
+    fmt::print(stderr, "syncopate: {}\n", base::printable(sentence));
   }
 }
 

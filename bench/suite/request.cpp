@@ -17,7 +17,7 @@ namespace syncopate::cli::bench {
 
 namespace {
 
-using detail::kLargestWindow;
+using base::kLargestWindow;
 
 constexpr long kMostIterations = 10'000'000;
 constexpr long kMostRepetitions = 1000;

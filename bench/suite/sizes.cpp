@@ -16,7 +16,7 @@ constexpr std::size_t kDefaultFactor = 8;
 constexpr std::string_view kUnits = "KMG";
 
 std::optional<std::size_t> parse_size(std::string_view text) {
-  const auto read = detail::leading_number<std::size_t>(text);
+  const auto read = base::leading_number<std::size_t>(text);
   if (!read || read->value > kMostBytes) return std::nullopt;
   if (read->rest.empty()) return read->value;
   const std::size_t unit = kUnits.find(read->rest.front());

@@ -22,7 +22,7 @@ using peers::Clock;
 using peers::microseconds_since;
 
 /// The most rounds the others run ahead of the computing rank before they wait for it.
-constexpr int kWindow = detail::kLargestWindow;
+constexpr int kWindow = base::kLargestWindow;
 
 /// A fixed piece of arithmetic on an array that stays in the first-level cache.
 class Computation {
@@ -63,7 +63,7 @@ int threads_of_this_process() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
     if (!line.starts_with("Threads:")) continue;
-    return detail::number<int>(line.substr(line.find_last_of(" \t:") + 1)).value_or(0);
+    return base::number<int>(line.substr(line.find_last_of(" \t:") + 1)).value_or(0);
   }
   return 0;
 }

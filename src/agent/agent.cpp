@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using board::kNever;
@@ -30,6 +30,7 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& top
       bell_(bell),
       timeout_(timeout.count()),
       peers_(topology.machines()),
+      heartbeat_(topology.machine, topology.machines(), peers_),
       clock_(topology.machine),
       post_(*fabric_, topology_, bell, peers_, roster, platform),
       tasks_(*fabric_, std::move(source)),
@@ -42,7 +43,7 @@ std::string Agent::describe(int machine) const {
   for (int rank = 0; rank < topology_.ranks(); ++rank) {
     if (topology_.machine_of[rank] == machine) ranks.insert(rank);
   }
-  return "machine " + topology_.addresses[machine] + " (" + names_of(ranks) + ")";
+  return "machine " + topology_.addresses[machine] + " (" + base::names_of(ranks) + ")";
 }
 
 bool Agent::over(Time now) {
@@ -132,19 +133,22 @@ bool Agent::receive(Time now) {
     const AgentMessage message = unpack_agent_message(bytes, from, topology_);
     peers_.note_heard(from, now, message.drowsy);
     any = any || message.kind == Kind::task || message.kind == Kind::dead;
-    hear(from, message);
+    hear(from, message, now);
     if (failed_) return true;
   }
   return any;
 }
 
-void Agent::hear(int from, const AgentMessage& message) {
+void Agent::hear(int from, const AgentMessage& message, Time now) {
   switch (message.kind) {
     case Kind::task:
       return tasks_.deliver(message.task, from, topology_.machines(), message.rest);
-    case Kind::ping:
-      return post_.send(from,
-                        {.kind = Kind::pong, .asked = message.asked, .told = platform_.now()});
+    case Kind::ping: {
+      post_.send(from, {.kind = Kind::pong, .asked = message.asked, .told = platform_.now()});
+      const auto hops = heartbeat_.pass_on(now, message.number, timeout_);
+      if (hops) ask_for_signs_of_life(now, *hops);
+      return;
+    }
     case Kind::pong:
       if (from == CommonClock::kMachine) clock_.note(message.asked, message.told, platform_.now());
       return;
@@ -157,10 +161,11 @@ void Agent::hear(int from, const AgentMessage& message) {
     case Kind::dead:
       return mailbox_.note_dead(message.number);
     case Kind::failure: {
-      const auto words = message.rest;
-      failed_ = true;
-      return mailbox_.fail(std::string(reinterpret_cast<const char*>(words.data()), words.size()),
-                           kStartAgain);
+      const std::string words(reinterpret_cast<const char*>(message.rest.data()),
+                              message.rest.size());
+      give_up(words, kStartAgain);
+      if (!heartbeat_.watches_all()) tell_failure(words);  // A few hear it from the sender.
+      return;
     }
   }
 }
@@ -178,25 +183,19 @@ bool Agent::look_after_ranks(Time now) {
 }
 
 void Agent::look_after_machines(Time now) {
-  const Heartbeat::Ask ask = heartbeat_.ask(now, at_.urgent_since, timeout_);
-  if (ask == Heartbeat::Ask::no) return;
-  std::vector<int> awaited;
-  for (const int rank : tasks_.awaited(topology_.ranks()).list())
-    awaited.push_back(topology_.machine_of[rank]);
-  std::ranges::sort(awaited);
-  const std::vector<int> before = std::exchange(
-      watched_, Heartbeat::whom_to_watch(topology_.machine, topology_.machines(), awaited));
-  for (const int machine : watched_) {
-    const bool expected = std::ranges::binary_search(before, machine);
-    if (ask == Heartbeat::Ask::first || !expected) peers_.expect(machine, now);
-    const Time silent_for = peers_.silent_for(machine, now);
-    if (Heartbeat::lost(silent_for, timeout_)) {
-      return fail(describe(machine) + " has not answered for " +
-                      std::to_string(silent_for / kSecond) + " s",
-                  "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
-                  "seconds); training can go on from its last checkpoint");
-    }
-    post_.send(machine, {.kind = Kind::ping, .asked = platform_.now()});
+  const auto hops = heartbeat_.ask(now, at_.urgent_since, timeout_);
+  if (hops) ask_for_signs_of_life(now, *hops);
+}
+
+void Agent::ask_for_signs_of_life(Time now, int hops) {
+  if (const auto lost = heartbeat_.lost(now, timeout_)) {
+    return fail(describe(*lost) + " has not answered for " +
+                    std::to_string(peers_.silent_for(*lost, now) / kSecond) + " s",
+                "Look at what became of it, or allow more time (SYNCOPATE_TIMEOUT, in "
+                "seconds); training can go on from its last checkpoint");
+  }
+  for (const int machine : heartbeat_.watched()) {
+    post_.send(machine, {.kind = Kind::ping, .number = hops, .asked = platform_.now()});
   }
 }
 
@@ -221,27 +220,35 @@ void Agent::note_awaited(Time now) {
   at_.awaited_told = now;
   RankSet awaited = tasks_.awaited(topology_.ranks());
   // A machine that does not answer cannot say which of its ranks are missing.
-  for (int rank = 0; rank < topology_.ranks(); ++rank) {
-    const int machine = topology_.machine_of[rank];
-    const bool watched = std::ranges::binary_search(watched_, machine);
-    if (!watched || !heartbeat_.asked_since(at_.urgent_since)) continue;
-    if (Heartbeat::overdue(peers_.silent_for(machine, now), timeout_)) awaited.insert(rank);
+  for (const int machine : heartbeat_.watched()) {
+    if (!heartbeat_.asked_since(at_.urgent_since)) break;
+    if (!heartbeat_.overdue(machine, now, timeout_)) continue;
+    for (int rank = 0; rank < topology_.ranks(); ++rank) {
+      if (topology_.machine_of[rank] == machine) awaited.insert(rank);
+    }
   }
   mailbox_.note_awaited(awaited);
 }
 
 void Agent::fail(const std::string& what_happened, const std::string& what_to_do) {
+  give_up(what_happened, what_to_do);
+  tell_failure(what_happened);
+}
+
+void Agent::give_up(const std::string& what_happened, const std::string& what_to_do) {
   failed_ = true;
   mailbox_.fail(what_happened, what_to_do);
-  const auto* words = reinterpret_cast<const std::byte*>(what_happened.data());
-  for (int machine = 0; machine < topology_.machines(); ++machine) {
-    if (machine == topology_.machine) continue;
+}
+
+void Agent::tell_failure(const std::string& what_happened) {
+  const auto words = std::as_bytes(std::span(what_happened));
+  for (const int machine : heartbeat_.watched()) {
     try {
-      post_.send(machine, {.kind = Kind::failure, .rest = {words, what_happened.size()}});
+      post_.send(machine, {.kind = Kind::failure, .rest = words});
     } catch (const std::exception&) {
-      // Whoever can be told is told.
+      // The others are told all the same.
     }
   }
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -5,7 +5,8 @@
 // It has neither a thread nor a lock: its driver calls turn() again and again, from one thread at a
 // time. In a real world that is AgentThread (thread.h), which also knows when to sleep.
 //
-// What fails here is told to every rank of this machine, and to the other agents.
+// What fails here is told to every rank of this machine, and to the agents that this one watches
+// (heartbeat.h), each of which does the same.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@
 #include "fabric/fabric.h"
 #include "syncopate/policy.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class Agent {
  public:
@@ -74,16 +75,21 @@ class Agent {
   void add_task(Time now);
   /// Whether there was any message that was not just a sign of life.
   bool receive(Time now);
-  void hear(int from, const AgentMessage& message);
+  void hear(int from, const AgentMessage& message, Time now);
   /// Whether machines can tell each other when something was, or have waited for long enough.
   bool can_tell_time(Time now);
   /// Whether it was time for it.
   bool look_after_ranks(Time now);
   void look_after_machines(Time now);
+  /// Of those that this machine watches, which pass the question on so often.
+  void ask_for_signs_of_life(Time now, int hops);
   /// Whether there is still sense in staying when the agent's rank has left.
   void look_for_the_end(Time now);
   void note_awaited(Time now);
   void fail(const std::string& what_happened, const std::string& what_to_do);
+  /// Tells the ranks of this machine; there are no turns from then on.
+  void give_up(const std::string& what_happened, const std::string& what_to_do);
+  void tell_failure(const std::string& what_happened);
   std::string describe(int machine) const;
 
   std::unique_ptr<fabric::Fabric> fabric_;
@@ -96,7 +102,6 @@ class Agent {
 
   PeerActivity peers_;
   Heartbeat heartbeat_;
-  std::vector<int> watched_;  ///< Machines that were last asked for signs of life.
   CommonClock clock_;
   Post post_;
   TaskTable tasks_;
@@ -114,4 +119,4 @@ class Agent {
   bool failed_ = false;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -1,6 +1,6 @@
 #include "agent/common_clock.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 void CommonClock::note(Time asked, Time told, Time heard) {
   if (asked < 0 || asked > heard || told < 0 || told > kLatest || heard > kLatest) return;
@@ -13,4 +13,4 @@ void CommonClock::note(Time asked, Time told, Time heard) {
   heard_at_ = heard;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

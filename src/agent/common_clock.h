@@ -6,7 +6,7 @@
 
 #include "board/platform.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class CommonClock {
  public:
@@ -35,4 +35,4 @@ class CommonClock {
   Time heard_at_ = 0;  ///< … then.
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -10,7 +10,7 @@
 #include "board/roster.h"
 #include "board/segment.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class ControlMemory {
  public:
@@ -31,4 +31,4 @@ class ControlMemory {
   std::shared_ptr<board::Mapping> mapping_;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

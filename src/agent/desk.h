@@ -11,7 +11,7 @@
 #include "board/roster.h"
 #include "board/shared.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 /// Two proposals that differ, and who made them.
 struct Dispute {
@@ -50,4 +50,4 @@ inline RankSet dead_on_all_machines(const AgentDesk& desk, const board::Roster& 
   return result;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -13,7 +13,7 @@
 #include "fabric/fabric.h"
 #include "syncopate/policy.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class AgentDriver {
  public:
@@ -37,4 +37,4 @@ struct AgentParts {
 };
 using MakeAgentDriver = std::function<std::unique_ptr<AgentDriver>(AgentParts)>;
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

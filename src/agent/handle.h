@@ -12,7 +12,7 @@
 #include "board/roster.h"
 #include "syncopate/rank_set.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class AgentHandle {
  public:
@@ -47,4 +47,4 @@ class AgentHandle {
   RankMailbox* mailbox_ = nullptr;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using board::Time;
@@ -13,47 +13,57 @@ constexpr int kAsksWithinTimeout = 8;
 /// cannot answer.
 constexpr int kAsksBeforeTimeout = 3;
 constexpr Time kSilenceAllowed = 2'000'000'000;
-
-/// How many of those that are watched are the ones that follow.
-constexpr int kFollowing = 3;
+/// Nothing was expected of machines that were not asked for so many times.
+constexpr int kAsksMissed = 3;
+/// How much further each machine that is watched is than the one before.
+constexpr int kFurther = 4;
 
 Time ask_every(Time timeout) { return std::min(kAskEvery, timeout / kAsksWithinTimeout); }
+/// Questions of others come a little earlier or later than they were sent.
+Time pass_on_every(Time timeout) { return ask_every(timeout) / 4 * 3; }
 
 }  // namespace
 
-std::vector<int> Heartbeat::whom_to_watch(int machine, int machines,
-                                          const std::vector<int>& awaited) {
+std::vector<int> Heartbeat::whom_to_watch(int machine, int machines) {
+  const bool few = machines - 1 <= kMostWatched;
   std::vector<int> watched;
-  const auto watch = [&](int other) {
-    const bool enough = static_cast<int>(watched.size()) == kMostWatched;
-    if (other == machine || enough || std::ranges::find(watched, other) != watched.end()) return;
-    watched.push_back(other);
-  };
-  const int following = machines - 1 <= kMostWatched ? machines - 1 : kFollowing;
-  for (int distance = 1; distance <= following; ++distance) watch((machine + distance) % machines);
-  // Each machine begins behind itself, so that all of them do not watch the same.
-  const auto middle = std::ranges::upper_bound(awaited, machine);
-  for (auto at = middle; at != awaited.end(); ++at) watch(*at);
-  for (auto at = awaited.begin(); at != middle; ++at) watch(*at);
-  std::ranges::sort(watched);
+  for (int distance = 1; distance < machines; distance = few ? distance + 1 : distance * kFurther) {
+    watched.push_back((machine + distance) % machines);
+  }
   return watched;
 }
 
-Heartbeat::Ask Heartbeat::ask(Time now, Time urgent_since, Time timeout) {
+std::optional<int> Heartbeat::ask(Time now, Time urgent_since, Time timeout) {
   const Time every = ask_every(timeout);
-  if (urgent_since == board::kNever || now < urgent_since + every) return Ask::no;
-  if (now < asked_at_ + every) return Ask::no;
-  const bool first = !asked_since(urgent_since);
+  if (urgent_since == board::kNever || now < urgent_since + every) return std::nullopt;
+  if (now < asked_at_ + every) return std::nullopt;
+  note_asked(now, timeout);
+  return hops_;
+}
+
+std::optional<int> Heartbeat::pass_on(Time now, int hops, Time timeout) {
+  if (hops == 0 || now < asked_at_ + pass_on_every(timeout)) return std::nullopt;
+  note_asked(now, timeout);
+  return hops - 1;
+}
+
+void Heartbeat::note_asked(Time now, Time timeout) {
+  if (now >= asked_at_ + kAsksMissed * ask_every(timeout)) {
+    for (const int machine : watched_) peers_.expect(machine, now);
+  }
   asked_at_ = now;
-  return first ? Ask::first : Ask::again;
 }
 
-bool Heartbeat::overdue(Time silent_for, Time timeout) {
-  return silent_for >= 2 * ask_every(timeout);
+bool Heartbeat::overdue(int machine, Time now, Time timeout) const {
+  return peers_.silent_for(machine, now) >= 2 * ask_every(timeout);
 }
 
-bool Heartbeat::lost(Time silent_for, Time timeout) {
-  return silent_for >= std::max(kSilenceAllowed, timeout - kAsksBeforeTimeout * ask_every(timeout));
+std::optional<int> Heartbeat::lost(Time now, Time timeout) const {
+  const Time allowed = std::max(kSilenceAllowed, timeout - kAsksBeforeTimeout * ask_every(timeout));
+  for (const int machine : watched_) {
+    if (peers_.silent_for(machine, now) >= allowed) return machine;
+  }
+  return std::nullopt;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

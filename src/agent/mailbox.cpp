@@ -1,6 +1,6 @@
 #include "agent/mailbox.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 template <std::size_t N>
@@ -38,4 +38,4 @@ void AgentMailbox::fail(const std::string& what_happened, const std::string& wha
   desk_.agreements.signal(platform_);
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

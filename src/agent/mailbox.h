@@ -10,7 +10,7 @@
 #include "board/roster.h"
 #include "syncopate/rank_set.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 /// What to do when a machine is lost.
 inline constexpr const char* kStartAgain =
@@ -47,4 +47,4 @@ class AgentMailbox {
   board::Platform& platform_;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -1,9 +1,10 @@
 #include "agent/messages.h"
 
+#include "agent/heartbeat.h"
 #include "fabric/doorbell.h"
 #include "fabric/packet.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 using fabric::Packer;
 using fabric::Unpacker;
@@ -13,7 +14,9 @@ std::vector<std::byte> pack(const AgentMessage& message) {
   Packer packer;
   packer.put(message.kind).put(message.drowsy);
   if (message.kind == Kind::task) packer.put(message.task);
-  if (message.kind == Kind::dead || message.kind == Kind::way) packer.put(message.number);
+  const bool numbered =
+      message.kind == Kind::dead || message.kind == Kind::way || message.kind == Kind::ping;
+  if (numbered) packer.put(message.number);
   if (message.kind == Kind::ping || message.kind == Kind::pong) packer.put(message.asked);
   if (message.kind == Kind::pong) packer.put(message.told);
   return packer.put_bytes(message.rest).bytes();
@@ -37,9 +40,12 @@ AgentMessage unpack_agent_message(std::span<const std::byte> bytes, int from,
       message.number = unpacker.take_number(0, fabric::Doorbell::kMostWays - 1, "a way");
       break;
     case Kind::ping:
+      message.number = unpacker.take_number(0, Heartbeat::kMostHops, "a number of hops");
+      message.asked = unpacker.take<std::int64_t>();
+      break;
     case Kind::pong:
       message.asked = unpacker.take<std::int64_t>();
-      if (message.kind == Kind::pong) message.told = unpacker.take<std::int64_t>();
+      message.told = unpacker.take<std::int64_t>();
       break;
     case Kind::failure:
     case Kind::bell:
@@ -52,4 +58,4 @@ AgentMessage unpack_agent_message(std::span<const std::byte> bytes, int from,
   return message;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -10,13 +10,13 @@
 
 #include "fabric/fabric.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 /// What an agent says to another one.
 struct AgentMessage {
   enum class Kind : std::uint8_t {
     task,     // for one of the tasks
-    ping,     // sent at `asked`, by the sender's clock: to be answered …
+    ping,     // sent at `asked`, by the sender's clock: to be passed on, and answered …
     pong,     // … by this, sent at `told`, by the sender's
     dead,     // a rank of the sender's machine
     failure,  // the sender cannot go on
@@ -26,7 +26,8 @@ struct AgentMessage {
   Kind kind = Kind::ping;
   bool drowsy = false;              ///< The sender sleeps whenever it can.
   std::uint64_t task = 0;           ///< With `task`: its number.
-  int number = 0;                   ///< With `dead` the rank in the world, with `way` the way.
+  int number = 0;                   ///< With `dead` the rank in the world, with `way` the way,
+                                    ///< with `ping` how often it is to be passed on.
   std::int64_t asked = 0;           ///< With `ping`, and with its `pong`.
   std::int64_t told = 0;            ///< With `pong`.
   std::span<const std::byte> rest;  ///< With `task`, `failure` and `bell`: what it is all about.
@@ -37,4 +38,4 @@ std::vector<std::byte> pack(const AgentMessage& message);
 AgentMessage unpack_agent_message(std::span<const std::byte> bytes, int from,
                                   const fabric::Topology& topology);
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

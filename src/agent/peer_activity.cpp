@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using board::Time;
@@ -50,4 +50,4 @@ bool PeerActivity::others_ring(Time now) const {
   return any;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

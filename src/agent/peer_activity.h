@@ -8,7 +8,7 @@
 #include "agent/polling.h"
 #include "board/platform.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class PeerActivity {
  public:
@@ -52,4 +52,4 @@ class PeerActivity {
   std::vector<Machine> machines_;  ///< Of this one nothing is ever noted.
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

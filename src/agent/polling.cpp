@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using board::kNever;
@@ -59,4 +59,4 @@ Time PollingPolicy::while_driven(const CpuBudget& room) {
   return room.on_ranks_core() ? kWhileDrivenOnRanksCore : kWhileDriven;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

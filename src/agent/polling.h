@@ -8,7 +8,7 @@
 #include "board/platform.h"
 #include "board/roster.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 /// How much room there is on the cores of a machine.
 struct CpuBudget {
@@ -76,4 +76,4 @@ class PollingPolicy {
   Time napped_since_ = 0;    ///< … and what happened before the first of them.
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

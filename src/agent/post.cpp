@@ -1,6 +1,6 @@
 #include "agent/post.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 using board::Time;
 using Traffic = PeerActivity::Traffic;
@@ -39,4 +39,4 @@ void Post::tell_bell(int machine) {
   fabric_.send(machine, say(machine, {.kind = AgentMessage::Kind::bell, .rest = bell_.address()}));
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

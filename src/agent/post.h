@@ -12,7 +12,7 @@
 #include "fabric/bell.h"
 #include "fabric/fabric.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class Post {
  public:
@@ -47,4 +47,4 @@ class Post {
   std::vector<bool> told_bell_;  ///< Machines that know where this one's bell is.
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -3,7 +3,7 @@
 #include "agent/driver.h"
 #include "agent/mailbox.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 void RankMailbox::attend(const board::Event& event, std::uint64_t seen, board::Time until) {
   if (driver_ != nullptr) driver_->drive(event, seen, until);
@@ -33,4 +33,4 @@ void RankMailbox::check() const {
   }
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -14,7 +14,7 @@
 #include "syncopate/error.h"
 #include "syncopate/rank_set.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class AgentDriver;
 
@@ -61,4 +61,4 @@ class RankMailbox final : public board::Attendant {
   mutable bool missed_ = false;  ///< The agent was found to be gone.
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

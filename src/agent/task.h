@@ -15,7 +15,7 @@
 #include "fabric/fabric.h"
 #include "syncopate/rank_set.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 /// All its functions are called by one thread at a time.
 class AgentTask {
@@ -60,4 +60,4 @@ class TaskSource {
   virtual std::unique_ptr<AgentTask> make(TaskContext context) = 0;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -6,7 +6,7 @@
 
 #include "base/bad_message.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 /// Messages of a machine for a collective that this one is about to make. There are a few.
@@ -85,4 +85,4 @@ RankSet TaskTable::awaited(int ranks) const {
   return awaited;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

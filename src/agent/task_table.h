@@ -18,7 +18,7 @@
 #include "fabric/fabric.h"
 #include "syncopate/rank_set.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class TaskTable {
  public:
@@ -75,4 +75,4 @@ class TaskTable {
   std::map<std::uint64_t, std::vector<std::pair<int, std::vector<std::byte>>>> early_;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 using board::Time;
 
@@ -121,4 +121,4 @@ void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time unti
   driven_ = false;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

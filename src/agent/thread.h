@@ -22,7 +22,7 @@
 #include "fabric/doorbell.h"
 #include "syncopate/policy.h"
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 
 class AgentThread final : public AgentDriver {
  public:
@@ -75,4 +75,4 @@ class AgentThread final : public AgentDriver {
   std::thread thread_;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -17,7 +17,7 @@ std::optional<std::uint64_t> read_number(const std::string& path) {
   std::ifstream file(path);
   std::string text;
   if (!(file >> text)) return std::nullopt;
-  return detail::number<std::uint64_t>(text);
+  return base::number<std::uint64_t>(text);
 }
 
 /// The number behind `name` in a file of names and numbers.

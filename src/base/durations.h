@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "syncopate/policy.h"
 
-namespace syncopate::detail {
+namespace syncopate::base {
 
 struct Unit {
   std::string_view suffix;
@@ -70,4 +70,4 @@ inline std::string in_seconds(Duration time) {
   return text.data();
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::base

@@ -29,10 +29,9 @@ const char* to_string(ErrorCode code) {
 }
 
 Error::Error(ErrorCode code, const std::string& what_happened, const std::string& what_to_do)
-    : std::runtime_error(detail::printable(what_happened) + ". " + detail::printable(what_to_do) +
-                         "."),
+    : std::runtime_error(base::printable(what_happened) + ". " + base::printable(what_to_do) + "."),
       code_(code),
-      what_happened_(detail::printable(what_happened)),
-      what_to_do_(detail::printable(what_to_do)) {}
+      what_happened_(base::printable(what_happened)),
+      what_to_do_(base::printable(what_to_do)) {}
 
 }  // namespace syncopate

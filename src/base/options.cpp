@@ -5,7 +5,7 @@
 #include "base/durations.h"
 #include "syncopate/error.h"
 
-namespace syncopate::detail {
+namespace syncopate::base {
 namespace {
 
 using namespace std::chrono_literals;
@@ -127,4 +127,4 @@ std::string describe(std::size_t elements, DataType type, const GroupOptions& op
          std::to_string(options.seed);
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::base

@@ -8,7 +8,7 @@
 #include "syncopate/group_average.h"
 #include "syncopate/partial_allreduce.h"
 
-namespace syncopate::detail {
+namespace syncopate::base {
 
 /// Throw Error(invalid_argument) that says what was wrong and what is allowed.
 void check_elements(std::size_t elements);
@@ -32,4 +32,4 @@ inline constexpr double kSmallestWeight = 1e-12;
 inline constexpr double kLargestWeight = 1e12;
 inline constexpr double kLargestTotalWeight = 1e24;
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::base

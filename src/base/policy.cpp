@@ -11,9 +11,9 @@ namespace syncopate {
 namespace {
 
 using namespace std::chrono_literals;
-using detail::duration;
-using detail::number;
-using detail::shortest;
+using base::duration;
+using base::number;
+using base::shortest;
 
 [[noreturn]] void refuse(const char* what, std::string_view text, const char* allowed) {
   throw Error(ErrorCode::invalid_argument, std::string("\"").append(text) + "\" is not a " + what,

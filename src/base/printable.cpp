@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace syncopate::detail {
+namespace syncopate::base {
 namespace {
 
 /// Longer sentences are cut: what a file or a variable holds may be of any length.
@@ -59,4 +59,4 @@ bool is_printable(std::string_view text) {
   return true;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::base

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace syncopate::detail {
+namespace syncopate::base {
 
 /// Control characters and bytes that are no UTF-8 are spelt out (\x1b), and very long texts cut.
 std::string printable(std::string_view text);
@@ -13,4 +13,4 @@ std::string printable(std::string_view text);
 /// Whether there is nothing in it that printable() would have to spell out.
 bool is_printable(std::string_view text);
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::base

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace syncopate::detail {
+namespace syncopate::base {
 
 std::string names_of(const RankSet& ranks) {
   if (ranks.empty()) return "no rank";
@@ -15,4 +15,4 @@ std::string names_of(const std::vector<int>& ranks) {
   return names_of(set);
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::base

@@ -12,7 +12,7 @@
 
 #include "syncopate/rank_set.h"
 
-namespace syncopate::detail {
+namespace syncopate::base {
 
 template <typename Number>
 struct LeadingNumber {
@@ -54,4 +54,4 @@ std::optional<Number> number(std::string_view text, Number low, Number high) {
 std::string names_of(const RankSet& ranks);
 std::string names_of(const std::vector<int>& ranks);
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::base

@@ -49,7 +49,7 @@ void LauncherBoard::gone(int local_rank) { impl_->seats.gone(local_rank, *impl_-
 Duration timeout_from_environment() {
   const char* text = std::getenv(kTimeoutVariable);
   if (text == nullptr) return kDefaultTimeout;
-  const auto seconds = detail::number<double>(text);
+  const auto seconds = base::number<double>(text);
   if (!seconds || !(*seconds > 0)) {
     throw Error(ErrorCode::environment, std::string(kTimeoutVariable) + " is \"" + text + "\"",
                 "Set it to a number of seconds above 0, or unset it");

@@ -2,7 +2,7 @@
 
 #include "board/layout.h"
 
-namespace syncopate::detail {
+namespace syncopate::board {
 namespace {
 
 /// A region ends with a byte per user, the ranks and the agent, that says whether it is done with
@@ -57,4 +57,4 @@ bool Region::in_use() const {
          departed(agent_of(roster_)).load() == 0;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::board

@@ -8,7 +8,7 @@
 #include "board/roster.h"
 #include "board/segment.h"
 
-namespace syncopate::detail {
+namespace syncopate::board {
 
 /// Where regions lie: one behind the other, so that everybody who counts them finds the same.
 class RegionPlan {
@@ -51,4 +51,4 @@ class Region {
   std::shared_ptr<board::Mapping> mapping_;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::board

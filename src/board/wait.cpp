@@ -21,7 +21,7 @@ void Wait::give_up(Time now, const std::string& whom, const std::string& where,
   note_wait(roster_, /*in_vain=*/true);
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.rank()) + " waited " +
-                  detail::in_seconds(lasted(now)) + " for " + whom + " in " + where,
+                  base::in_seconds(lasted(now)) + " for " + whom + " in " + where,
               what_to_do);
 }
 

@@ -16,7 +16,7 @@ bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
 
 int number_from(const char* variable, int low, int high) {
   const std::string_view text = std::getenv(variable);
-  const auto value = detail::number<int>(text, low, high);
+  const auto value = base::number<int>(text, low, high);
   if (!value) {
     throw Error(ErrorCode::environment, std::string(variable) + " is \"" + std::string(text) + "\"",
                 "It should be a number from " + std::to_string(low) + " to " +

@@ -4,7 +4,7 @@
 
 #include "kernel/kernel.h"
 
-namespace syncopate::detail {
+namespace syncopate::fabric {
 namespace {
 
 template <typename Half>
@@ -66,4 +66,4 @@ bool MachineSum::done(std::uint64_t& moves) {
   return true;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::fabric

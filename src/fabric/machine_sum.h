@@ -7,7 +7,7 @@
 
 #include "fabric/sum_by_parts.h"
 
-namespace syncopate::detail {
+namespace syncopate::fabric {
 
 class MachineSum {
  public:
@@ -33,4 +33,4 @@ class MachineSum {
   std::vector<float> wide_;     ///< Values of sixteen bits, and their sum.
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::fabric

@@ -29,9 +29,9 @@ std::optional<fs::path> file_at(const void* code) {
   for (std::string line; std::getline(maps, line);) {
     // "begin-end rights offset device inode     /the/file"
     constexpr int kHexadecimal = 16;
-    const auto begin = detail::leading_number<std::uintptr_t>(line, kHexadecimal);
+    const auto begin = base::leading_number<std::uintptr_t>(line, kHexadecimal);
     if (!begin || begin->rest.empty()) continue;
-    const auto end = detail::leading_number<std::uintptr_t>(begin->rest.substr(1), kHexadecimal);
+    const auto end = base::leading_number<std::uintptr_t>(begin->rest.substr(1), kHexadecimal);
     if (!end || address < begin->value || address >= end->value) continue;
     const std::size_t name = line.find('/');
     if (name == std::string::npos) return std::nullopt;

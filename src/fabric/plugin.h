@@ -26,7 +26,7 @@ namespace syncopate::fabric {
 inline constexpr int kPluginVersion = 5;
 /// To be raised with every change of what machines send each other: messages, lines that are
 /// gathered, and the order of both.
-inline constexpr int kProtocol = 7;
+inline constexpr int kProtocol = 8;
 inline constexpr const char* kPluginFunction = "syncopate_fabric_link";
 using PluginFunction = Link* (*)(int version, std::int64_t timeout, const char* build);
 

@@ -21,7 +21,7 @@ inline std::vector<int> parse_split(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(','));
-    const auto size = detail::number<int>(item);
+    const auto size = base::number<int>(item);
     const bool last = item.size() == rest.size();
     rest.remove_prefix(last ? item.size() : item.size() + 1);
     if (!size || *size < 1 || (rest.empty() && !last)) {

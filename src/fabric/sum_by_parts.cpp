@@ -4,7 +4,7 @@
 
 #include "kernel/kernel.h"
 
-namespace syncopate::detail {
+namespace syncopate::fabric {
 
 std::size_t SumByParts::piece_bytes(std::size_t machines) {
   constexpr std::size_t kOfMachine = 64 << 10;
@@ -103,4 +103,4 @@ bool SumByParts::done(std::uint64_t& moves) {
   }
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::fabric

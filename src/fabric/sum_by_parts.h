@@ -12,7 +12,7 @@
 
 #include "fabric/fabric.h"
 
-namespace syncopate::detail {
+namespace syncopate::fabric {
 
 /// What is summed up over machines.
 struct MachineSumVectors {
@@ -73,4 +73,4 @@ class SumByParts {
   Operations parts_sent_, parts_received_, sums_sent_, sums_received_;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::fabric

@@ -13,7 +13,7 @@ namespace syncopate::group {
 class AgentRunner {
  public:
   AgentRunner(Board& board, const Membership& membership, const GroupOptions& options,
-              board::Roster& roster, board::Platform& platform, detail::AgentHandle agent)
+              board::Roster& roster, board::Platform& platform, agent::AgentHandle agent)
       : board_(board),
         roster_(roster),
         agent_(agent),
@@ -41,7 +41,7 @@ class AgentRunner {
 
   Board& board_;
   board::Roster& roster_;
-  detail::AgentHandle agent_;
+  agent::AgentHandle agent_;
   LocalRunner local_;
 };
 

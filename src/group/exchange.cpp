@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 Exchange::Exchange(board::Roster& roster, board::Platform& platform, const Duration& timeout,
                    std::byte* memory, const Shape& shape, const void* initial,
                    const GroupOptions& options, std::shared_ptr<void> kept,
-                   detail::AgentHandle agent)
+                   agent::AgentHandle agent)
     : kept_(std::move(kept)),
       roster_(roster),
       platform_(platform),
@@ -35,8 +35,7 @@ Exchange::Exchange(board::Roster& roster, board::Platform& platform, const Durat
   board_.publications.publish(kInitial, 0);
 }
 
-Exchange::AnyRunner Exchange::choose_runner(const GroupOptions& options,
-                                            detail::AgentHandle agent) {
+Exchange::AnyRunner Exchange::choose_runner(const GroupOptions& options, agent::AgentHandle agent) {
   if (agent) return AgentRunner(board_, membership_, options, roster_, platform_, agent);
   return LocalRunner(board_, membership_, options, roster_, platform_);
 }

@@ -28,7 +28,7 @@ class Exchange {
   /// the constructor: it publishes the initial weights.
   Exchange(board::Roster& roster, board::Platform& platform, const Duration& timeout,
            std::byte* memory, const Shape& shape, const void* initial, const GroupOptions& options,
-           std::shared_ptr<void> kept = nullptr, detail::AgentHandle agent = {});
+           std::shared_ptr<void> kept = nullptr, agent::AgentHandle agent = {});
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -58,7 +58,7 @@ class Exchange {
     int rank = -1;
   };
 
-  AnyRunner choose_runner(const GroupOptions& options, detail::AgentHandle agent);
+  AnyRunner choose_runner(const GroupOptions& options, agent::AgentHandle agent);
   template <typename Action>
   decltype(auto) with_runner(const Action& action) {
     return std::visit(action, runner_);

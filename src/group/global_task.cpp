@@ -9,7 +9,7 @@
 
 namespace syncopate::group {
 
-GlobalTask::GlobalTask(detail::TaskContext& context, MachineRounds& rounds,
+GlobalTask::GlobalTask(agent::TaskContext& context, MachineRounds& rounds,
                        round::GroupAgreement& agreement)
     : context_(context),
       rounds_(rounds),

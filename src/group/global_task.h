@@ -20,7 +20,7 @@ inline constexpr int kGlobalTag = 0;
 
 class GlobalTask {
  public:
-  GlobalTask(detail::TaskContext& context, MachineRounds& rounds, round::GroupAgreement& agreement);
+  GlobalTask(agent::TaskContext& context, MachineRounds& rounds, round::GroupAgreement& agreement);
 
   /// Does what can be done; returns when to look again without news.
   Time work(Time now);
@@ -55,7 +55,7 @@ class GlobalTask {
   }
   MeanOfMachines mean() const { return {rounds_.board().shape.type, largest_}; }
 
-  detail::TaskContext& context_;
+  agent::TaskContext& context_;
   MachineRounds& rounds_;
   round::GroupAgreement& agreement_;
   std::vector<int> all_ranks_;  ///< Of this machine.
@@ -68,7 +68,7 @@ class GlobalTask {
   MachineRounds::Share share_;
   MachineRounds::Reserved place_;
   std::unique_ptr<fabric::Operation> gathering_;
-  detail::MachineSum sum_;
+  fabric::MachineSum sum_;
   std::uint64_t moves_ = 0;
 };
 

@@ -10,9 +10,9 @@
 
 #include "round/group_agreement.h"
 
-namespace syncopate::detail {
+namespace syncopate::group {
 
 std::vector<std::byte> pack(const round::GroupMessage& message);
 round::GroupMessage unpack_group_message(std::span<const std::byte> bytes, int from);
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::group

@@ -6,7 +6,7 @@
 #include "round/groups.h"
 #include "syncopate/error.h"
 
-namespace syncopate::detail {
+namespace syncopate::group {
 namespace {
 
 constexpr int kWindowWithoutSynchronizing = 8;
@@ -23,7 +23,7 @@ GroupOptions complete(GroupOptions options, int ranks) {
 }
 
 void check(const GroupOptions& options, int ranks, int together) {
-  check_values(options, ranks);
+  base::check_values(options, ranks);
   const GroupOptions full = complete(options, ranks);
   group::Shape shape = group::Shape::of(0, DataType::float32, ranks, full);
   shape.ranks = together;
@@ -42,4 +42,4 @@ void check(const GroupOptions& options, int ranks) {
   check(options, ranks, ranks <= board::kMaxRanks ? ranks : 1);
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::group

@@ -3,7 +3,7 @@
 
 #include "syncopate/group_average.h"
 
-namespace syncopate::detail {
+namespace syncopate::group {
 
 /// The options with every default filled in for a world of `ranks`.
 GroupOptions complete(GroupOptions options, int ranks);
@@ -14,4 +14,4 @@ void check(const GroupOptions& options, int ranks, int together);
 /// Before the machines are known: all ranks on one, if one can hold them.
 void check(const GroupOptions& options, int ranks);
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::group

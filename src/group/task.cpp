@@ -17,7 +17,7 @@ constexpr int kTags = (1 << 14) - 1;
 
 }  // namespace
 
-Task::Task(detail::TaskContext context, std::shared_ptr<detail::Region> region, const Shape& shape,
+Task::Task(agent::TaskContext context, std::shared_ptr<board::Region> region, const Shape& shape,
            const GroupOptions& options)
     : context_(std::move(context)),
       region_(std::move(region)),
@@ -45,7 +45,7 @@ Time Task::work(Time now) {
 }
 
 void Task::hear(int from, std::span<const std::byte> message) {
-  agreement_.hear(from, detail::unpack_group_message(message, from));
+  agreement_.hear(from, unpack_group_message(message, from));
   post();
 }
 
@@ -76,7 +76,7 @@ std::vector<GroupFacts> Task::facts() {
 
 void Task::post() {
   for (const auto& [machine, message] : agreement_.take_messages()) {
-    context_.send(machine, detail::pack(message));
+    context_.send(machine, pack(message));
   }
 }
 

@@ -19,15 +19,15 @@
 #include "round/group_agreement.h"
 #include "syncopate/group_average.h"
 
-namespace syncopate::detail {
+namespace syncopate::board {
 class Region;
-}  // namespace syncopate::detail
+}  // namespace syncopate::board
 
 namespace syncopate::group {
 
-class Task final : public detail::AgentTask {
+class Task final : public agent::AgentTask {
  public:
-  Task(detail::TaskContext context, std::shared_ptr<detail::Region> region, const Shape& shape,
+  Task(agent::TaskContext context, std::shared_ptr<board::Region> region, const Shape& shape,
        const GroupOptions& options);
 
   Time work(Time now) override;
@@ -49,7 +49,7 @@ class Task final : public detail::AgentTask {
     };
     State state = State::sharing;
     MachineRounds::Reserved place;
-    std::optional<detail::SumByParts> sum;  ///< From `summing` on.
+    std::optional<fabric::SumByParts> sum;  ///< From `summing` on.
   };
 
   Time observe(Time now);
@@ -64,8 +64,8 @@ class Task final : public detail::AgentTask {
   void conclude(const round::GroupRound& round, Work& work);
   int tag(const round::GroupRound& round) const;
 
-  detail::TaskContext context_;
-  std::shared_ptr<detail::Region> region_;
+  agent::TaskContext context_;
+  std::shared_ptr<board::Region> region_;
   MachineRounds rounds_;
   round::GroupAgreement agreement_;
   std::map<round::GroupRound, Work> under_way_;

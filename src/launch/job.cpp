@@ -285,7 +285,7 @@ void Job::send(int signal) const {
 }
 
 void Job::say(const std::string& sentence) {
-  err_.append("syncopate: " + detail::printable(sentence) + "\n");
+  err_.append("syncopate: " + base::printable(sentence) + "\n");
 }
 
 void Job::conclude(int exit_code) {
@@ -297,7 +297,7 @@ std::string Job::running_ranks() const {
   for (int number = 0; number < options_.ranks; ++number) {
     if (ranks_[std::size_t(number)].process > 0) running.insert(number);
   }
-  return detail::names_of(running);
+  return base::names_of(running);
 }
 
 }  // namespace syncopate::launch

@@ -64,7 +64,7 @@ pid_t parent_of(const std::filesystem::path& process) {
   if (!std::getline(file, text, '\0')) return -1;
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos || text.size() < name_end + 5) return -1;
-  const auto parent = detail::leading_number<pid_t>(std::string_view(text).substr(name_end + 4));
+  const auto parent = base::leading_number<pid_t>(std::string_view(text).substr(name_end + 4));
   return parent ? parent->value : -1;
 }
 
@@ -123,7 +123,7 @@ std::vector<pid_t> children() {
   std::vector<pid_t> found;
   std::error_code unreadable;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", unreadable)) {
-    const auto process = detail::number<pid_t>(entry.path().filename().string());
+    const auto process = base::number<pid_t>(entry.path().filename().string());
     if (process && parent_of(entry.path()) == self) found.push_back(*process);
   }
   return found;

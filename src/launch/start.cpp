@@ -45,7 +45,7 @@ Job::Job(const LaunchOptions& options, int lifeline)
       lifeline_(lifeline),
       out_(options.out),
       err_(options.err),
-      board_(options.ranks, detail::layout_behind_roster()),
+      board_(options.ranks, world::layout_behind_roster()),
       ranks_(std::size_t(options.ranks)) {}
 
 void Job::start_ranks() {

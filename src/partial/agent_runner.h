@@ -17,7 +17,7 @@ namespace syncopate::partial {
 class AgentRunner {
  public:
   AgentRunner(Board& board, board::Roster& roster, board::Platform& platform,
-              detail::AgentHandle agent)
+              agent::AgentHandle agent)
       : board_(board), roster_(roster), agent_(agent), stall_(roster, platform) {}
 
   bool expect(const Arrival& /*arrival*/) { return false; }
@@ -43,7 +43,7 @@ class AgentRunner {
  private:
   Board& board_;
   board::Roster& roster_;
-  detail::AgentHandle agent_;
+  agent::AgentHandle agent_;
   board::Stall stall_;
 };
 

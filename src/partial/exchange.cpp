@@ -15,7 +15,7 @@ using partial::Participation;
 PartialExchange::PartialExchange(board::Roster& roster, board::Platform& platform,
                                  const Duration& timeout, std::byte* memory,
                                  const partial::Shape& shape, const PartialOptions& options,
-                                 std::shared_ptr<void> kept, AgentHandle agent)
+                                 std::shared_ptr<void> kept, agent::AgentHandle agent)
     : kept_(std::move(kept)),
       roster_(roster),
       platform_(platform),
@@ -30,7 +30,7 @@ PartialExchange::PartialExchange(board::Roster& roster, board::Platform& platfor
 
 PartialExchange::AnyRunner PartialExchange::choose_runner(board::Roster& roster,
                                                           board::Platform& platform,
-                                                          AgentHandle agent) {
+                                                          agent::AgentHandle agent) {
   if (agent) return partial::AgentRunner(board_, roster, platform, agent);
   if (board_.shape.pairs()) return partial::PairRunner(board_, starter_, roster, platform);
   return partial::LocalRunner(board_, starter_, roster, platform);
@@ -76,7 +76,7 @@ void PartialExchange::check_deposit(double weight, double largest) {
   if (participation_ != Participation::active) {
     throw Error(ErrorCode::closed, "a deposit after stop()", "Deposit everything before stop()");
   }
-  if (weight != 1) check_weight(weight, largest);
+  if (weight != 1) base::check_weight(weight, largest);
 }
 
 void PartialExchange::set_waiting(bool waiting) {
@@ -111,28 +111,28 @@ void PartialExchange::put(Runner& runner, double weight, Then then, Deposits::Fo
 }
 
 void PartialExchange::deposit_slot(double weight, Then then) {
-  check_deposit(weight, kLargestWeight);
+  check_deposit(weight, base::kLargestWeight);
   own_slot();
   with_runner([&](auto& runner) { put(runner, weight, then, Deposits::Form::values); });
 }
 
 void PartialExchange::deposit(const void* values, std::size_t elements, double weight, Then then) {
-  check_buffer("to deposit", values, elements, board_.shape.elements);
+  base::check_buffer("to deposit", values, elements, board_.shape.elements);
   void* slot = writable_slot();
   if (elements > 0) std::memcpy(slot, values, board_.shape.vector_bytes());
   deposit_slot(weight, then);
 }
 
 void PartialExchange::restore(const void* sum, std::size_t elements, double weight) {
-  check_buffer("to restore", sum, elements, board_.shape.elements);
-  check_deposit(weight, kLargestTotalWeight);
+  base::check_buffer("to restore", sum, elements, board_.shape.elements);
+  check_deposit(weight, base::kLargestTotalWeight);
   void* slot = own_slot();
   if (elements > 0) std::memcpy(slot, sum, board_.shape.vector_bytes());
   with_runner([&](auto& runner) { put(runner, weight, Then::go_on, Deposits::Form::sum); });
 }
 
 void PartialExchange::deposit_nothing(Then then) {
-  check_deposit(0, kLargestWeight);
+  check_deposit(0, base::kLargestWeight);
   with_runner([&](auto& runner) {
     const Arrival arrival{.slot = partial::kNoSlot, .next = reading_.next(), .then = then};
     arrive(runner, arrival);

@@ -32,7 +32,7 @@ class PartialExchange {
 
   PartialExchange(board::Roster& roster, board::Platform& platform, const Duration& timeout,
                   std::byte* memory, const partial::Shape& shape, const PartialOptions& options,
-                  std::shared_ptr<void> kept = nullptr, AgentHandle agent = {});
+                  std::shared_ptr<void> kept = nullptr, agent::AgentHandle agent = {});
   ~PartialExchange();
   PartialExchange(const PartialExchange&) = delete;
   PartialExchange& operator=(const PartialExchange&) = delete;
@@ -78,7 +78,8 @@ class PartialExchange {
  private:
   using AnyRunner = std::variant<partial::LocalRunner, partial::PairRunner, partial::AgentRunner>;
 
-  AnyRunner choose_runner(board::Roster& roster, board::Platform& platform, AgentHandle agent);
+  AnyRunner choose_runner(board::Roster& roster, board::Platform& platform,
+                          agent::AgentHandle agent);
   template <typename Action>
   decltype(auto) with_runner(const Action& action) {
     return std::visit(action, runner_);

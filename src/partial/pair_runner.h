@@ -3,7 +3,7 @@
 // what the round holds, and each reads the other's deposit and sums up for itself. Where a round
 // needs more (one of the two is gone, or does not wait) it runs as any other.
 //
-// Invariants (tests: tests/collective/settled_rounds_test.cpp and plans of pairs in tests/explorer)
+// Invariants (tests: tests/partial/settled_rounds_test.cpp and plans of pairs in tests/explorer)
 // 1. A firm deposit is for one round, alone in the slot of that round. Its rank deposits nothing
 //    more before that round is over. Its note says so before the deposit is put: the swap that puts
 //    it orders the note and the look at the other's. So of two ranks that come at once one sees

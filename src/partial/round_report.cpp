@@ -137,7 +137,7 @@ void RoundReports::check(std::uint64_t round) const {
     }
     const bool seen_fits = one.seen < round || one.seen == round::Facts::kNobodyLags;
     if (!seen_fits || one.staleness > round || one.step_time < 0 ||
-        !(one.weight >= 0 && one.weight <= kLargestTotalWeight * world)) {
+        !(one.weight >= 0 && one.weight <= base::kLargestTotalWeight * world)) {
       throw BadMessage(machine,
                        "has numbers that cannot be those of round " + std::to_string(round));
     }

@@ -14,7 +14,8 @@ constexpr int kLooks = 32;
 
 }  // namespace
 
-StagedSum::StagedSum(partial::MachineRounds& rounds, TaskContext& context, fabric::Combine combine)
+StagedSum::StagedSum(partial::MachineRounds& rounds, agent::TaskContext& context,
+                     fabric::Combine combine)
     : rounds_(rounds),
       context_(context),
       piece_(length_of_pieces(context.topology.machines())),
@@ -23,7 +24,7 @@ StagedSum::StagedSum(partial::MachineRounds& rounds, TaskContext& context, fabri
 
 std::size_t StagedSum::length_of_pieces(std::size_t machines) const {
   const std::size_t size = size_of(rounds_.board().shape.type);
-  const std::size_t longest = SumByParts::piece_bytes(machines) / size;
+  const std::size_t longest = fabric::SumByParts::piece_bytes(machines) / size;
   // As many as there have to be, of one length, each beginning where something may on a board.
   const std::size_t count = std::max<std::size_t>((elements() + longest - 1) / longest, 1);
   const std::size_t unit = board::Layout::kUnit / size;

@@ -16,7 +16,7 @@ namespace syncopate::detail {
 
 class StagedSum {
  public:
-  StagedSum(partial::MachineRounds& rounds, TaskContext& context, fabric::Combine combine);
+  StagedSum(partial::MachineRounds& rounds, agent::TaskContext& context, fabric::Combine combine);
 
   /// Begins with what the agent has taken for `round`. This machine's sum is divided by `divisor`.
   void open(partial::RoundNumber round, double divisor);
@@ -40,12 +40,12 @@ class StagedSum {
   bool in_place() const { return only_.spare && sum_.by_parts(); }
 
   partial::MachineRounds& rounds_;
-  TaskContext& context_;
+  agent::TaskContext& context_;
   const std::size_t piece_;  ///< Elements that go over the fabric at once: the same everywhere.
   /// Where this machine's sum is if a single rank of it contributes and it need not be divided.
   partial::MachineRounds::OnlyShare only_;
   std::size_t begun_ = 0;   ///< Elements whose reduction over the machines has begun.
-  MachineSum sum_;          ///< Of pieces.
+  fabric::MachineSum sum_;  ///< Of pieces.
   bool under_way_ = false;  ///< The piece that was begun last.
   std::uint64_t moves_ = 0;
   board::Stall stall_;

@@ -29,7 +29,7 @@ std::size_t bytes_with_report(std::size_t bytes, std::size_t machines, fabric::C
 
 }  // namespace
 
-PartialTask::PartialTask(TaskContext context, std::shared_ptr<Region> region,
+PartialTask::PartialTask(agent::TaskContext context, std::shared_ptr<board::Region> region,
                          const partial::Shape& shape, const PartialOptions& options,
                          fabric::Combine combine)
     : context_(std::move(context)),

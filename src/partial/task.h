@@ -15,15 +15,17 @@
 #include "round/machines.h"
 #include "syncopate/partial_allreduce.h"
 
+namespace syncopate::board {
+class Region;
+}  // namespace syncopate::board
+
 namespace syncopate::detail {
 
-class Region;
-
-class PartialTask final : public AgentTask {
+class PartialTask final : public agent::AgentTask {
  public:
   /// `region` is where the ranks of this machine have the collective.
-  PartialTask(TaskContext context, std::shared_ptr<Region> region, const partial::Shape& shape,
-              const PartialOptions& options, fabric::Combine combine);
+  PartialTask(agent::TaskContext context, std::shared_ptr<board::Region> region,
+              const partial::Shape& shape, const PartialOptions& options, fabric::Combine combine);
 
   board::Time work(board::Time now) override;
   void hear(int from, std::span<const std::byte> bytes) override;
@@ -63,8 +65,8 @@ class PartialTask final : public AgentTask {
   /// Whether the sums go with the reports, as they are short.
   bool sums_with_reports() const { return reports_.values_bytes() > 0; }
 
-  TaskContext context_;
-  std::shared_ptr<Region> region_;
+  agent::TaskContext context_;
+  std::shared_ptr<board::Region> region_;
   partial::Shape shape_;
   Grace grace_;
   partial::MachineRounds rounds_;

@@ -50,7 +50,7 @@ ParameterDescription window_parameter(const char* standard) {
 }
 
 double read_ahead(const Values& values) { return values.number("ahead", 0, kFarthest); }
-int read_window(const Values& values) { return values.whole("window", 1, detail::kLargestWindow); }
+int read_window(const Values& values) { return values.whole("window", 1, base::kLargestWindow); }
 
 std::vector<ParameterDescription> with_eager_parameters(std::vector<ParameterDescription> own) {
   own.push_back(grace_parameter("auto"));

@@ -81,7 +81,7 @@ void Values::refuse(const std::string& name, const std::string& allowed) const {
 }
 
 int Values::whole(const std::string& name, int low, int high) const {
-  const auto value = detail::number<int>(text(name));
+  const auto value = base::number<int>(text(name));
   if (!value || *value < low || *value > high) {
     refuse(name, low == high ? "the number " + std::to_string(low)
                              : "a whole number from " + std::to_string(low) + " to " +
@@ -95,9 +95,9 @@ int Values::whole_or_auto(const std::string& name, int low, int high) const {
 }
 
 double Values::number(const std::string& name, double low, double high) const {
-  const auto value = detail::number<double>(text(name));
+  const auto value = base::number<double>(text(name));
   if (!value || !(*value >= low && *value <= high)) {
-    refuse(name, "a number from " + detail::shortest(low) + " to " + detail::shortest(high));
+    refuse(name, "a number from " + base::shortest(low) + " to " + base::shortest(high));
   }
   return *value;
 }
@@ -115,8 +115,8 @@ Grace Values::grace(const std::string& name) const {
   const std::string& value = text(name);
   try {
     // A colon would end the parameter, so a share stands for itself.
-    const Grace parsed = Grace::parse(detail::number<double>(value) ? "auto:" + value : value);
-    detail::check(PartialOptions{.grace = parsed}, 1);
+    const Grace parsed = Grace::parse(base::number<double>(value) ? "auto:" + value : value);
+    base::check(PartialOptions{.grace = parsed}, 1);
     return parsed;
   } catch (const Error&) {
     refuse(
@@ -129,7 +129,7 @@ Grace Values::grace(const std::string& name) const {
 std::optional<Duration> Values::duration(const std::string& name) const {
   const std::string& value = text(name);
   if (value == "auto") return std::nullopt;
-  if (const auto time = detail::duration(value); time && time->count() > 0) return time;
+  if (const auto time = base::duration(value); time && time->count() > 0) return time;
   refuse(name, "auto or a duration such as 20ms");
 }
 

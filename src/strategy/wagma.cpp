@@ -175,7 +175,7 @@ const Entry& wagma() {
                              .rotate = values.on("rotate"),
                              .grace = values.grace("grace"),
                              .late = LateMerge(values.choice("late", {"average", "keep"}))};
-        detail::check(options, ranks);
+        group::check(options, ranks);
         return [options](const Training& training) {
           GroupOptions seeded = options;
           seeded.seed = training.seed;

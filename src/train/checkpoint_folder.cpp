@@ -42,8 +42,7 @@ std::vector<int> files_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename();
     if (!name.starts_with(kPartPrefix)) continue;
-    const auto rank =
-        detail::leading_number<int>(std::string_view(name).substr(kPartPrefix.size()));
+    const auto rank = base::leading_number<int>(std::string_view(name).substr(kPartPrefix.size()));
     if (rank && entry.path() == part(folder, rank->value)) ranks.push_back(rank->value);
   }
   std::ranges::sort(ranks);

@@ -105,7 +105,7 @@ Until Until::parse(std::string_view text) {
     const std::string prefix = std::string(name) + ":";
     if (!text.starts_with(prefix)) continue;
     const std::string_view number = text.substr(prefix.size());
-    const auto amount = detail::number<double>(number);
+    const auto amount = base::number<double>(number);
     const bool counts = kind == Kind::samples || kind == Kind::rounds;
     if (!amount || !std::isfinite(*amount) || *amount <= 0) continue;
     if (!counts || *amount == std::floor(*amount)) return {.kind = kind, .amount = *amount};

@@ -13,8 +13,8 @@
 namespace syncopate::train {
 namespace {
 
-using detail::duration;
-using detail::number;
+using base::duration;
+using base::number;
 
 constexpr double kLargestFactor = 1e6;
 constexpr double kLargestSigma = 10;
@@ -133,12 +133,12 @@ std::string without_exponent(double factor) {
 std::string write(const Imbalance::None&) { return "none"; }
 
 std::string write(const Imbalance::Random& random) {
-  return "random:" + std::to_string(random.ranks) + "x" + detail::to_string(random.delay);
+  return "random:" + std::to_string(random.ranks) + "x" + base::to_string(random.delay);
 }
 
 std::string write(const Imbalance::Shift& shift) {
-  const detail::Unit& unit =
-      detail::unit_of(Duration(std::gcd(shift.least.count(), shift.most.count())));
+  const base::Unit& unit =
+      base::unit_of(Duration(std::gcd(shift.least.count(), shift.most.count())));
   return "shift:" + std::to_string(shift.least.count() / unit.nanoseconds) + ".." +
          std::to_string(shift.most.count() / unit.nanoseconds) + std::string(unit.suffix);
 }
@@ -153,8 +153,7 @@ std::string write(const Imbalance::Persistent& persistent) {
 }
 
 std::string write(const Imbalance::Lognormal& lognormal) {
-  return "lognormal:" + detail::to_string(lognormal.median) + "," +
-         detail::shortest(lognormal.sigma);
+  return "lognormal:" + base::to_string(lognormal.median) + "," + base::shortest(lognormal.sigma);
 }
 
 std::string write(const Imbalance::Trace& trace) { return "trace:" + trace.file; }

@@ -17,7 +17,7 @@
 namespace syncopate::train {
 namespace {
 
-using detail::duration;
+using base::duration;
 
 /// Longer than any run; a few of them can be added.
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
@@ -147,7 +147,7 @@ Duration InjectedDelays::length(std::uint64_t step, Duration undisturbed) const 
     const int place = static_cast<int>((step % ranks_ + rank_) % ranks_);
     const Duration range = shift->most - shift->least;
     const int gaps = std::max(1, ranks_ - 1);
-    return undisturbed + shift->least + detail::share(range, place, gaps);
+    return undisturbed + shift->least + base::share(range, place, gaps);
   }
   if (const auto* persistent = std::get_if<Imbalance::Persistent>(&imbalance_.form)) {
     for (const auto& slow : persistent->slow) {

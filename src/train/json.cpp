@@ -104,7 +104,7 @@ std::string Members::text(const char* name) {
   if (!value.is_string()) refuse(name, value, "a text");
   std::string text = value.get<std::string>();
   // Sooner or later it is shown to the user.
-  if (!detail::is_printable(text)) refuse(name, value, "a text without control characters");
+  if (!base::is_printable(text)) refuse(name, value, "a text without control characters");
   return text;
 }
 

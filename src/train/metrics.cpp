@@ -62,7 +62,7 @@ template <typename Number>
 Number number_after(std::string_view line, std::string_view name, Number none) {
   const std::size_t place = line.find(name);
   if (place == std::string_view::npos) return none;
-  const auto read = detail::leading_number<Number>(line.substr(place + name.size()));
+  const auto read = base::leading_number<Number>(line.substr(place + name.size()));
   return read ? read->value : none;
 }
 

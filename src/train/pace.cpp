@@ -29,7 +29,7 @@ Pacer::Pacer(Clock& clock, const std::atomic<bool>& stop)
 void Pacer::begin() { begun_ = clock_.now(); }
 
 void Pacer::finish_part(int part, int parts, Duration due) {
-  const Clock::Time end = begun_ + detail::share(due, part, parts);
+  const Clock::Time end = begun_ + base::share(due, part, parts);
   // Relaxed, because nothing else is read on the strength of the flag.
   while (!stop_.load(std::memory_order_relaxed)) {
     const Clock::Time now = clock_.now();

@@ -38,7 +38,7 @@ ShowProgress shower(const Config& config, const std::string& label) {
     if (!terminal && progress.seconds - last < kLineEverySeconds) return;
     last = progress.seconds;
     fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "",
-               detail::printable(line(config, label, progress)), terminal ? "" : "\n");
+               base::printable(line(config, label, progress)), terminal ? "" : "\n");
     std::fflush(stderr);
   };
 }
@@ -65,7 +65,7 @@ RankEnded train_as_rank(const World& world, const Config& config, const fs::path
                    .survive = options.survive,
                    .show = shower(config, options.label),
                    .warn = [](const std::string& text) {
-                     fmt::print(stderr, "syncopate: {}\n", detail::printable(text));
+                     fmt::print(stderr, "syncopate: {}\n", base::printable(text));
                    }});
   if (options.ready) options.ready();
   RankEnded ended{.result = trainer.run()};

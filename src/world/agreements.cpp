@@ -4,7 +4,7 @@
 #include "board/wait.h"
 #include "syncopate/error.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
 void Agreements::agree(const std::string& description, const CollectiveSpec& spec) {
   roster_.check_seat();
@@ -48,7 +48,7 @@ bool Agreements::reached(std::uint64_t number, const board::Proposal& mine) cons
     return true;
   }
   if (agent_->agreed() >= number) return true;
-  if (const Dispute* dispute = agent_->dispute(number)) {
+  if (const agent::Dispute* dispute = agent_->dispute(number)) {
     const int other = dispute->words[0] == mine ? 1 : 0;
     disagree(mine.data(), dispute->ranks[other], dispute->words[other].data());
   }
@@ -71,4 +71,4 @@ void Agreements::disagree(const char* mine, int rank, const char* theirs) const 
               "rank");
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

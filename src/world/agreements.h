@@ -13,7 +13,7 @@
 #include "syncopate/policy.h"
 #include "world/collective_spec.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
 class Agreements {
  public:
@@ -21,7 +21,7 @@ class Agreements {
   Agreements(board::Roster& roster, board::Platform& platform, const Duration& timeout)
       : roster_(roster), platform_(platform), timeout_(timeout), proposals_(roster) {}
   /// The world has other machines, and this one an agent.
-  void set_agent(RankMailbox& agent) { agent_ = &agent; }
+  void set_agent(agent::RankMailbox& agent) { agent_ = &agent; }
 
   /// Returns when all ranks propose the same. `description` says all that must be the same; where
   /// it differs, every rank gets Error(mismatch). `spec` is for the agents. After a timeout the
@@ -39,7 +39,7 @@ class Agreements {
   board::Platform& platform_;
   const Duration& timeout_;
   board::Proposals proposals_;
-  RankMailbox* agent_ = nullptr;
+  agent::RankMailbox* agent_ = nullptr;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

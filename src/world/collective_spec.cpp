@@ -11,7 +11,7 @@
 #include "group/options.h"
 #include "syncopate/error.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 namespace {
 
 using fabric::Packer;
@@ -48,13 +48,12 @@ int largest_machine(const fabric::Topology& topology) {
 
 /// As every rank has checked it when it was given.
 void check_order(const CollectiveSpec& spec, const fabric::Topology& topology) {
-  check_elements(spec.elements);
-  if (spec.kind != CollectiveSpec::Kind::group)
-    return detail::check(spec.partial, topology.ranks());
+  base::check_elements(spec.elements);
+  if (spec.kind != CollectiveSpec::Kind::group) return base::check(spec.partial, topology.ranks());
   if (spec.group.group_size < 1 || spec.group.window < 1) {
     throw Error(ErrorCode::invalid_argument, "groups without a size or a window", "Complete them");
   }
-  detail::check(spec.group, topology.ranks(), largest_machine(topology));
+  group::check(spec.group, topology.ranks(), largest_machine(topology));
 }
 
 }  // namespace
@@ -106,4 +105,4 @@ CollectiveSpec CollectiveSpec::unpack(const board::Attachment& bytes, int from,
   return spec;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

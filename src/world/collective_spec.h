@@ -10,7 +10,7 @@
 #include "syncopate/partial_allreduce.h"
 #include "syncopate/types.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
 struct CollectiveSpec {
   enum class Kind : std::uint8_t {
@@ -37,4 +37,4 @@ struct CollectiveSpec {
                                const fabric::Topology& topology);
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

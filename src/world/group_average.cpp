@@ -24,18 +24,20 @@ class GroupExchange final : public group::Exchange {
 std::shared_ptr<GroupExchange> make_group(const World& world, std::size_t elements, DataType type,
                                           const void* initial, const GroupOptions& options) {
   const std::shared_ptr<WorldState>& state = WorldAccess::state(world);
-  check(type);
-  check(options, world.size(), state->largest_machine());
-  check_elements(elements);
+  base::check(type);
+  group::check(options, world.size(), state->largest_machine());
+  base::check_elements(elements);
   if (initial == nullptr && elements > 0) {
     throw Error(ErrorCode::invalid_argument, "the initial weights are null",
                 "Give the common initial weights");
   }
-  const GroupOptions full = complete(options, world.size());
+  const GroupOptions full = group::complete(options, world.size());
   const auto shape = group::Shape::of(elements, type, state->roster(), full);
-  const CollectiveSpec spec{
-      .kind = CollectiveSpec::Kind::group, .type = type, .elements = elements, .group = full};
-  auto region = state->make_region(describe(elements, type, full), spec, shape.bytes(),
+  const world::CollectiveSpec spec{.kind = world::CollectiveSpec::Kind::group,
+                                   .type = type,
+                                   .elements = elements,
+                                   .group = full};
+  auto region = state->make_region(base::describe(elements, type, full), spec, shape.bytes(),
                                    shape.smallest_bytes());
   std::byte* memory = region->data();
   auto exchange = std::make_shared<GroupExchange>(
@@ -62,7 +64,7 @@ GroupReceipt GroupAverageBase::average() {
 
 GroupReceipt GroupAverageBase::average_values(void* values, std::size_t elements) {
   const group::Shape& shape = exchange_->board().shape;
-  check_buffer("to average", values, elements, shape.elements);
+  base::check_buffer("to average", values, elements, shape.elements);
   void* slot = exchange_->weights();
   if (elements > 0) std::memcpy(slot, values, shape.vector_bytes());
   exchange_->publish();

@@ -6,7 +6,7 @@
 #include "group/shape.h"
 #include "partial/shape.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
 board::LayoutBehind layout_behind_roster() {
   constexpr int kRanks = 3;
@@ -20,8 +20,8 @@ board::LayoutBehind layout_behind_roster() {
       hash = (hash ^ size) * 0x100000001b3;
     }
   }
-  hash = (hash ^ AgentMailbox::bytes()) * 0x100000001b3;
+  hash = (hash ^ agent::AgentMailbox::bytes()) * 0x100000001b3;
   return board::LayoutBehind{hash};
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

@@ -4,8 +4,8 @@
 
 #include "board/imprint.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
 board::LayoutBehind layout_behind_roster();
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

@@ -2,7 +2,7 @@
 
 #include "fabric/packet.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
 using fabric::Packer;
 using fabric::Unpacker;
@@ -35,4 +35,4 @@ WorldMessage unpack_world_message(std::span<const std::byte> bytes, int from,
   return message;
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

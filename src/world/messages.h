@@ -10,7 +10,7 @@
 
 #include "fabric/fabric.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
 struct WorldMessage {
   enum class Kind : std::uint8_t {
@@ -28,4 +28,4 @@ std::vector<std::byte> pack(const WorldMessage& message);
 WorldMessage unpack_world_message(std::span<const std::byte> bytes, int from,
                                   const fabric::Topology& topology);
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

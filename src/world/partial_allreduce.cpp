@@ -16,15 +16,15 @@ namespace syncopate::detail {
 std::shared_ptr<PartialExchange> make_partial(const World& world, std::size_t elements,
                                               DataType type, const PartialOptions& options) {
   const std::shared_ptr<WorldState>& state = WorldAccess::state(world);
-  check(type);
-  check(options, world.size());
-  check_elements(elements);
+  base::check(type);
+  base::check(options, world.size());
+  base::check_elements(elements);
   const partial::Shape shape = partial::Shape::of(elements, type, state->roster(), options);
-  const CollectiveSpec spec{.kind = CollectiveSpec::Kind::partial,
-                            .type = type,
-                            .elements = elements,
-                            .partial = options};
-  auto region = state->make_region(describe(elements, type, options), spec, shape.bytes(),
+  const world::CollectiveSpec spec{.kind = world::CollectiveSpec::Kind::partial,
+                                   .type = type,
+                                   .elements = elements,
+                                   .partial = options};
+  auto region = state->make_region(base::describe(elements, type, options), spec, shape.bytes(),
                                    shape.smallest_bytes());
   std::byte* memory = region->data();
   return std::make_shared<PartialExchange>(

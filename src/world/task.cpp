@@ -7,7 +7,7 @@
 #include "round/time.h"
 #include "world/messages.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 namespace {
 
 using round::kCurious;
@@ -91,7 +91,7 @@ void WorldTask::check_proposals() const {
 }
 
 void WorldTask::conclude() {
-  Dispute dispute{.number = number_};
+  agent::Dispute dispute{.number = number_};
   CollectiveSpec order;
   int here = 0;
   int words_known = 0;
@@ -208,4 +208,4 @@ void WorldTask::hear(int from, std::span<const std::byte> bytes) {
   }
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

@@ -12,14 +12,14 @@
 #include "agent/task.h"
 #include "world/collective_spec.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
-class WorldTask final : public AgentTask {
+class WorldTask final : public agent::AgentTask {
  public:
   /// What the ranks order, and whether all of them did.
   using TakeOrder = std::function<void(const CollectiveSpec& order, bool agreed)>;
 
-  WorldTask(TaskContext context, TakeOrder take_order)
+  WorldTask(agent::TaskContext context, TakeOrder take_order)
       : context_(std::move(context)), take_order_(std::move(take_order)) {}
 
   board::Time work(board::Time now) override;
@@ -56,7 +56,7 @@ class WorldTask final : public AgentTask {
   void check_proposals() const;
   void conclude();
 
-  TaskContext context_;
+  agent::TaskContext context_;
   TakeOrder take_order_;
   std::uint64_t number_ = 0;  ///< Of the last agreement.
   MachineProposal mine_;
@@ -72,4 +72,4 @@ class WorldTask final : public AgentTask {
   bool over_ = false;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

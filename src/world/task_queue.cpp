@@ -9,7 +9,7 @@
 #include "partial/task.h"
 #include "world/task.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 namespace {
 
 using Kind = CollectiveSpec::Kind;
@@ -22,8 +22,8 @@ std::size_t region_bytes(const CollectiveSpec& spec, const board::Roster& roster
   return partial::Shape::of(spec.elements, spec.type, roster, spec.partial).bytes();
 }
 
-std::unique_ptr<AgentTask> make_task(const CollectiveSpec& spec, TaskContext context,
-                                     std::shared_ptr<Region> region) {
+std::unique_ptr<agent::AgentTask> make_task(const CollectiveSpec& spec, agent::TaskContext context,
+                                            std::shared_ptr<board::Region> region) {
   const board::Roster& roster = context.roster;
   if (spec.kind == Kind::group) {
     const auto shape = group::Shape::of(spec.elements, spec.type, roster, spec.group);
@@ -31,18 +31,19 @@ std::unique_ptr<AgentTask> make_task(const CollectiveSpec& spec, TaskContext con
   }
   const auto shape = partial::Shape::of(spec.elements, spec.type, roster, spec.partial);
   const bool bits = spec.kind == Kind::carrier;
-  return std::make_unique<PartialTask>(std::move(context), std::move(region), shape, spec.partial,
-                                       bits ? fabric::Combine::bits : fabric::Combine::sum);
+  return std::make_unique<detail::PartialTask>(std::move(context), std::move(region), shape,
+                                               spec.partial,
+                                               bits ? fabric::Combine::bits : fabric::Combine::sum);
 }
 
 }  // namespace
 
 TaskQueue::TaskQueue(std::shared_ptr<board::Segment> segment, int ranks)
     : segment_(std::move(segment)),
-      regions_(ControlMemory::bytes(), ranks),
+      regions_(agent::ControlMemory::bytes(), ranks),
       waiting_{{.spec = {.kind = Kind::world}}} {}
 
-std::unique_ptr<AgentTask> TaskQueue::make(TaskContext context) {
+std::unique_ptr<agent::AgentTask> TaskQueue::make(agent::TaskContext context) {
   const Placed next = waiting_.front();
   waiting_.pop_front();
   const board::Roster& roster = context.roster;
@@ -51,8 +52,8 @@ std::unique_ptr<AgentTask> TaskQueue::make(TaskContext context) {
         std::move(context),
         [this, &roster](const CollectiveSpec& spec, bool agreed) { take(spec, roster, agreed); });
   }
-  auto region = std::make_shared<Region>(segment_, roster, Region::agent_of(roster), next.offset,
-                                         region_bytes(next.spec, roster));
+  auto region = std::make_shared<board::Region>(segment_, roster, board::Region::agent_of(roster),
+                                                next.offset, region_bytes(next.spec, roster));
   return make_task(next.spec, std::move(context), std::move(region));
 }
 
@@ -63,4 +64,4 @@ void TaskQueue::take(const CollectiveSpec& spec, const board::Roster& roster, bo
   if (agreed && !spec.refused) waiting_.push_back({spec, offset});
 }
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

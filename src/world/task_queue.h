@@ -13,15 +13,15 @@
 #include "board/segment.h"
 #include "world/collective_spec.h"
 
-namespace syncopate::detail {
+namespace syncopate::world {
 
-class TaskQueue final : public TaskSource {
+class TaskQueue final : public agent::TaskSource {
  public:
   /// For the agent of a machine with so many ranks.
   TaskQueue(std::shared_ptr<board::Segment> segment, int ranks);
 
   std::size_t waiting() const override { return waiting_.size(); }
-  std::unique_ptr<AgentTask> make(TaskContext context) override;
+  std::unique_ptr<agent::AgentTask> make(agent::TaskContext context) override;
 
  private:
   struct Placed {
@@ -33,8 +33,8 @@ class TaskQueue final : public TaskSource {
   void take(const CollectiveSpec& spec, const board::Roster& roster, bool agreed);
 
   std::shared_ptr<board::Segment> segment_;
-  RegionPlan regions_;
+  board::RegionPlan regions_;
   std::deque<Placed> waiting_;
 };
 
-}  // namespace syncopate::detail
+}  // namespace syncopate::world

@@ -17,7 +17,7 @@ namespace syncopate {
 namespace {
 
 int number_from(const char* variable, const char* text, int low, int high) {
-  const auto value = detail::number<int>(text, low, high);
+  const auto value = base::number<int>(text, low, high);
   if (!value) {
     throw Error(ErrorCode::environment, std::string(variable) + " is \"" + text + "\"",
                 "It should be a number from " + std::to_string(low) + " to " +
@@ -29,8 +29,8 @@ int number_from(const char* variable, const char* text, int low, int high) {
 /// For ranks that are all in this process.
 std::shared_ptr<board::Segment> new_segment(int ranks) {
   auto segment = board::Segment::create_private();
-  board::Seats::prepare(segment->map(0, detail::ControlMemory::bytes())->data(), ranks,
-                        detail::layout_behind_roster());
+  board::Seats::prepare(segment->map(0, agent::ControlMemory::bytes())->data(), ranks,
+                        world::layout_behind_roster());
   return segment;
 }
 
@@ -58,8 +58,8 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link>& lin
   std::shared_ptr<board::Segment> segment;
   if (seat == 0) {
     segment = ranks == 1 ? board::Segment::create_private() : board::Segment::create();
-    board::Seats::prepare(segment->map(0, detail::ControlMemory::bytes())->data(), numbers,
-                          topology.ranks(), detail::layout_behind_roster());
+    board::Seats::prepare(segment->map(0, agent::ControlMemory::bytes())->data(), numbers,
+                          topology.ranks(), world::layout_behind_roster());
     link->from_first(segment->address());
   } else {
     segment = board::Segment::open(link->from_first(""));
@@ -67,7 +67,7 @@ std::shared_ptr<detail::WorldState> connected(std::unique_ptr<fabric::Link>& lin
   auto state = std::make_shared<detail::WorldState>(std::move(segment), seat,
                                                     board::make_process_platform(ranks));
   state->connect(link,
-                 detail::AgentThread::maker([&] { return board::make_process_platform(ranks); }));
+                 agent::AgentThread::maker([&] { return board::make_process_platform(ranks); }));
   return state;
 }
 
@@ -105,7 +105,7 @@ World World::from_environment() {
   const int rank = number_from(board::kRankVariable, rank_text, 0, ranks - 1);
   auto segment = board::Segment::open(address);
   const int on_board = board::Seats::ranks_on(
-      segment->map(0, detail::ControlMemory::bytes())->data(), detail::layout_behind_roster());
+      segment->map(0, agent::ControlMemory::bytes())->data(), world::layout_behind_roster());
   if (on_board != ranks) {
     throw Error(ErrorCode::environment,
                 std::string(board::kRanksVariable) + " is " + std::to_string(ranks) +

@@ -23,7 +23,7 @@ constexpr std::size_t kMessageElements = kMessageBytes / sizeof(float);
 
 /// A roster of this build.
 std::byte* checked(std::byte* roster) {
-  board::Seats::ranks_on(roster, layout_behind_roster());
+  board::Seats::ranks_on(roster, world::layout_behind_roster());
   return roster;
 }
 
@@ -37,7 +37,7 @@ WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
       roster_(checked(control_.roster()), rank, *platform_),
       timeout_(board::timeout_from_environment()),
       agreements_(roster_, *platform_, timeout_),
-      regions_(ControlMemory::bytes(), roster_.local_size()) {
+      regions_(agent::ControlMemory::bytes(), roster_.local_size()) {
   roster_.join(board::this_process());
 }
 
@@ -58,17 +58,19 @@ WorldState::~WorldState() {
   if (link_ != nullptr && (lost || !dead().empty())) link_->note_loss();
 }
 
-void WorldState::connect(std::unique_ptr<fabric::Link>& link, const MakeAgentDriver& make_driver) {
+void WorldState::connect(std::unique_ptr<fabric::Link>& link,
+                         const agent::MakeAgentDriver& make_driver) {
   if (roster_.across()) {
     fabric::doorbells_wanted();  // On every rank, so that all of them refuse.
-    mailbox_ = std::make_unique<RankMailbox>(control_.mailbox(), roster_, *platform_);
+    mailbox_ = std::make_unique<agent::RankMailbox>(control_.mailbox(), roster_, *platform_);
     agreements_.set_agent(*mailbox_);
     if (auto fabric = link->fabric()) {
-      agent_ = make_driver({.fabric = std::move(fabric),
-                            .topology = link->topology(),
-                            .memory = control_,
-                            .source = std::make_unique<TaskQueue>(segment_, roster_.local_size()),
-                            .timeout = timeout_});
+      agent_ =
+          make_driver({.fabric = std::move(fabric),
+                       .topology = link->topology(),
+                       .memory = control_,
+                       .source = std::make_unique<world::TaskQueue>(segment_, roster_.local_size()),
+                       .timeout = timeout_});
       mailbox_->set_driver(agent_.get());
     }
     link->set_before_end([this] { leave_before_end(); });
@@ -94,8 +96,8 @@ int WorldState::largest_machine() const {
   return *std::max_element(ranks.begin(), ranks.end());
 }
 
-AgentHandle WorldState::agent_handle() {
-  return mailbox_ != nullptr ? AgentHandle(*mailbox_) : AgentHandle();
+agent::AgentHandle WorldState::agent_handle() {
+  return mailbox_ != nullptr ? agent::AgentHandle(*mailbox_) : agent::AgentHandle();
 }
 
 RankSet WorldState::dead() {
@@ -112,12 +114,13 @@ void WorldState::set_timeout(Duration timeout) {
   if (agent_ != nullptr) agent_->set_timeout(timeout_);
 }
 
-std::shared_ptr<Region> WorldState::make_region(const std::string& description,
-                                                const CollectiveSpec& spec, std::size_t bytes,
-                                                std::size_t smallest_bytes) {
+std::shared_ptr<board::Region> WorldState::make_region(const std::string& description,
+                                                       const world::CollectiveSpec& spec,
+                                                       std::size_t bytes,
+                                                       std::size_t smallest_bytes) {
   agreements_.agree(description);
   const std::uint64_t offset = regions_.next(bytes);
-  std::shared_ptr<Region> region;
+  std::shared_ptr<board::Region> region;
   std::optional<Error> failure;
   if (const std::uint64_t available = board::available_memory(); smallest_bytes > available) {
     failure.emplace(ErrorCode::out_of_memory,
@@ -128,7 +131,8 @@ std::shared_ptr<Region> WorldState::make_region(const std::string& description,
                     "more memory (the size of /dev/shm does not matter)");
   } else {
     try {
-      region = std::make_shared<Region>(segment_, roster_, roster_.local_rank(), offset, bytes);
+      region =
+          std::make_shared<board::Region>(segment_, roster_, roster_.local_rank(), offset, bytes);
     } catch (const Error& error) {
       failure = error;
     }
@@ -137,7 +141,7 @@ std::shared_ptr<Region> WorldState::make_region(const std::string& description,
   // before, after a timeout, as its places are others.
   const std::string place = "place " + std::to_string(regions_.count()) + " for a " + description;
   try {
-    CollectiveSpec placed = spec;
+    world::CollectiveSpec placed = spec;
     placed.refused = failure.has_value();
     agreements_.agree((failure ? "missing " : "") + place, placed);
   } catch (const Error&) {
@@ -153,10 +157,10 @@ PartialExchange& WorldState::messenger() {
     const PartialOptions options{.trigger = all(), .scale = Scale::none, .window = 1};
     const auto shape = partial::Shape::of(kMessageElements, DataType::float32, roster_, options);
     // Bits, as what is sent need not be numbers: zeros from the other machines change nothing.
-    const CollectiveSpec spec{.kind = CollectiveSpec::Kind::carrier,
-                              .type = DataType::float32,
-                              .elements = kMessageElements,
-                              .partial = options};
+    const world::CollectiveSpec spec{.kind = world::CollectiveSpec::Kind::carrier,
+                                     .type = DataType::float32,
+                                     .elements = kMessageElements,
+                                     .partial = options};
     messenger_region_ =
         make_region("carrier for broadcasts", spec, shape.bytes(), shape.smallest_bytes());
     messenger_ =

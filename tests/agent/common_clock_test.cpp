@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using Time = CommonClock::Time;
@@ -59,4 +59,4 @@ TEST(CommonClock, HeedsNoTimesThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -21,9 +21,9 @@
 namespace syncopate::testing {
 namespace {
 
+using agent::Agent;
+using agent::AgentParts;
 using board::Time;
-using detail::Agent;
-using detail::AgentParts;
 
 class HandDriver;
 
@@ -106,7 +106,7 @@ class SilentBell final : public fabric::Bell {
   std::vector<std::byte> address_;
 };
 
-class HandDriver final : public detail::AgentDriver {
+class HandDriver final : public agent::AgentDriver {
  public:
   HandDriver(Hand& hand, AgentParts parts)
       : hand_(hand),
@@ -139,9 +139,9 @@ class HandDriver final : public detail::AgentDriver {
  private:
   Hand& hand_;
   HandPlatform platform_;
-  detail::ControlMemory memory_;
+  agent::ControlMemory memory_;
   board::Roster roster_;
-  detail::AgentMailbox mailbox_;
+  agent::AgentMailbox mailbox_;
   SilentBell bell_;
   Agent agent_;
 };

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using Traffic = PeerActivity::Traffic;
@@ -158,4 +158,4 @@ TEST(Silence, CountsFromTheLastMessageOrFromWhenOneWasExpected) {
 }
 
 }  // namespace
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

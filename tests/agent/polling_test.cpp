@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace syncopate::detail {
+namespace syncopate::agent {
 namespace {
 
 using board::kNever;
@@ -229,4 +229,4 @@ TEST(WhileARankDoesTheWork, TheAgentAsksNowAndThenAndSeldomOnTheRanksCore) {
 }
 
 }  // namespace
-}  // namespace syncopate::detail
+}  // namespace syncopate::agent

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace syncopate::detail {
+namespace syncopate::base {
 namespace {
 
 TEST(Text, ANumberIsAllOfATextOrNone) {
@@ -43,4 +43,4 @@ TEST(Text, RanksAreNamedInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace syncopate::detail
+}  // namespace syncopate::base

@@ -11,10 +11,10 @@
 namespace syncopate::testing {
 namespace {
 
+using board::Region;
 using board::Roster;
 using board::Seats;
 using board::Segment;
-using detail::Region;
 
 /// Two ranks of a machine and, where there are others, its agent, each with a hold on a region.
 class RegionTest : public ::testing::Test {

@@ -74,8 +74,8 @@ TEST_F(RosterTest, WhoDiesIsDeadForEveryoneAndWhoLeftIsNot) {
 
 TEST_F(RosterTest, TheAgentOfARankThatHasLeftIsMissedOnceItsProcessIsGone) {
   for (int rank = 0; rank < kRanks; ++rank) join(rank);
-  const auto desk = std::make_unique<std::byte[]>(sizeof(detail::AgentDesk));
-  const detail::RankMailbox mailbox(desk.get(), *rosters_[1], platform_);
+  const auto desk = std::make_unique<std::byte[]>(sizeof(agent::AgentDesk));
+  const agent::RankMailbox mailbox(desk.get(), *rosters_[1], platform_);
   rosters_[Roster::kAgentsRank]->leave();
   EXPECT_NO_THROW(mailbox.check());
   platform_.dead = {Roster::kAgentsRank};

@@ -45,7 +45,7 @@ GroupPlan small(int ranks, std::size_t elements, const GroupOptions& options, in
   GroupPlan plan;
   plan.ranks = ranks;
   plan.elements = elements;
-  plan.options = detail::complete(options, ranks);
+  plan.options = group::complete(options, ranks);
   plan.steps.assign(ranks, steps);
   plan.calls.assign(ranks, GroupPlan::Call::in_place);
   plan.computing.assign(ranks, 0);

@@ -176,7 +176,7 @@ TEST(SumsOverMachines, OfHalvesAreRightAfterARoundOfSingleRanks) {
 TYPED_TEST(SumOverMachines, GoesByTheFabricsOwnReduction) {
   constexpr int kMachines = 40;
   constexpr std::size_t kElements = (4 << 10) / sizeof(TypeParam);
-  ASSERT_FALSE(detail::SumByParts::pays(kElements * sizeof(TypeParam), kMachines));
+  ASSERT_FALSE(fabric::SumByParts::pays(kElements * sizeof(TypeParam), kMachines));
   const auto whole = sum_of<TypeParam>(machines_of_one(kMachines), kElements, Scale::none);
   const auto mean = sum_of<TypeParam>(machines_of_one(kMachines), kElements, Scale::contributors);
   const auto one_board = sum_of<TypeParam>(World::threads(kMachines), kElements, Scale::none);
@@ -273,8 +273,8 @@ TEST(SumsOverMachines, ThatNobodyHasRoomForHoldNobodyUp) {
 TEST(SumsOverMachines, GoesOverMoreThanGoByParts) {
   constexpr int kMachines = 70;
   constexpr std::size_t kElements = 40'000;
-  ASSERT_FALSE(detail::SumByParts::pays(kElements * sizeof(float), kMachines));
-  ASSERT_TRUE(detail::SumByParts::pays(kElements * sizeof(float), 64));
+  ASSERT_FALSE(fabric::SumByParts::pays(kElements * sizeof(float), kMachines));
+  ASSERT_TRUE(fabric::SumByParts::pays(kElements * sizeof(float), 64));
   on_threads(machines_of_one(kMachines), [&](World& world) {
     PartialAllreduce<float> rounds(world, kElements, {.trigger = all(), .scale = Scale::ranks});
     std::fill_n(rounds.slot(), kElements, float(world.rank()));

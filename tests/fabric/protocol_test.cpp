@@ -78,40 +78,40 @@ void add_group(Golden& golden) {
     message.seen = kThird;
     message.staleness = ~kLong;
     message.ranks = {3, 7};
-    golden.add("group", kind, detail::pack(message));
+    golden.add("group", kind, group::pack(message));
   }
 }
 
 void add_agent(Golden& golden) {
   const std::vector<std::byte> rest{std::byte{0xa1}, std::byte{0xa2}};
-  for (int kind = 0; kind <= int(detail::AgentMessage::Kind::way); ++kind) {
-    detail::AgentMessage message;
-    message.kind = detail::AgentMessage::Kind(kind);
+  for (int kind = 0; kind <= int(agent::AgentMessage::Kind::way); ++kind) {
+    agent::AgentMessage message;
+    message.kind = agent::AgentMessage::Kind(kind);
     message.drowsy = true;
     message.task = kLong;
     message.number = kShort;
     message.asked = std::int64_t(kOther);
     message.told = std::int64_t(kThird);
     message.rest = rest;
-    golden.add("agent", kind, detail::pack(message));
+    golden.add("agent", kind, pack(message));
   }
 }
 
 void add_world(Golden& golden) {
-  for (int kind = 0; kind <= int(detail::WorldMessage::Kind::spread); ++kind) {
-    detail::WorldMessage message;
-    message.kind = detail::WorldMessage::Kind(kind);
+  for (int kind = 0; kind <= int(world::WorldMessage::Kind::spread); ++kind) {
+    world::WorldMessage message;
+    message.kind = world::WorldMessage::Kind(kind);
     message.number = kLong;
     message.span = kShort;
     message.ranks = {3, 7};
-    golden.add("world", kind, detail::pack(message));
+    golden.add("world", kind, pack(message));
   }
 }
 
 void add_specs(Golden& golden) {
-  for (int kind = 1; kind <= int(detail::CollectiveSpec::Kind::group); ++kind) {
-    detail::CollectiveSpec spec;
-    spec.kind = detail::CollectiveSpec::Kind(kind);
+  for (int kind = 1; kind <= int(world::CollectiveSpec::Kind::group); ++kind) {
+    world::CollectiveSpec spec;
+    spec.kind = world::CollectiveSpec::Kind(kind);
     spec.elements = kLong;
     golden.add("collective", kind, spec.pack());
   }

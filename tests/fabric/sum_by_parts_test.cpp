@@ -11,7 +11,7 @@
 namespace syncopate::testing {
 namespace {
 
-using detail::SumByParts;
+using fabric::SumByParts;
 
 /// What each machine of a world of `machines` that is among `taking_part` has in the end. Every
 /// other one has the result in place of its own values.

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::string* text :
        {&first.workload, &first.model, &first.strategy, &first.optimizer, &first.strategy_in_full,
         &first.schedule, &first.imbalance, &first.device, &first.data}) {
-    if (!detail::is_printable(*text)) broken("no setting has a control character");
+    if (!base::is_printable(*text)) broken("no setting has a control character");
   }
   if (!parse(train::config_text(first)) || read != first)
     broken("settings are read as they were written");

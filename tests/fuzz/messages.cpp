@@ -150,7 +150,7 @@ void play_groups(Input& input) {
       case 1:
         fine = sensible([&] {
           const auto bytes = input.take_bytes(input.below(64));
-          agreement.hear(from, detail::unpack_group_message(bytes, from));
+          agreement.hear(from, group::unpack_group_message(bytes, from));
         });
         break;
       case 2: {
@@ -190,8 +190,7 @@ void play_groups(Input& input) {
     if (!fine) return;
     for (const auto& [to, message] : agreement.take_messages()) {
       if (to <= 0 || to >= topology.machines()) broken("messages go to other machines");
-      if (!sensible(
-              [&, &sent = message] { detail::unpack_group_message(detail::pack(sent), 0); })) {
+      if (!sensible([&, &sent = message] { group::unpack_group_message(group::pack(sent), 0); })) {
         broken("what is packed can be unpacked");
       }
     }
@@ -210,14 +209,14 @@ void read_others(Input& input) {
     }
   };
   sensible([&] {
-    if (kind == 0) same(pack(detail::unpack_agent_message(bytes, from, topology)));
-    if (kind == 1) same(pack(detail::unpack_world_message(bytes, from, topology)));
+    if (kind == 0) same(pack(agent::unpack_agent_message(bytes, from, topology)));
+    if (kind == 1) same(pack(world::unpack_world_message(bytes, from, topology)));
     if (kind != 2) return;
     board::Attachment attachment{};
     std::copy_n(bytes.begin(), std::min(bytes.size(), attachment.size()), attachment.begin());
-    const auto order = detail::CollectiveSpec::unpack(attachment, from, topology);
+    const auto order = world::CollectiveSpec::unpack(attachment, from, topology);
     const auto packed = order.pack();
-    if (detail::CollectiveSpec::unpack(packed, from, topology).pack() != packed) {
+    if (world::CollectiveSpec::unpack(packed, from, topology).pack() != packed) {
       broken("an order is read as it was written");
     }
   });

@@ -25,12 +25,12 @@
 namespace {
 
 using namespace syncopate;
+using agent::AgentMailbox;
+using agent::AgentTask;
+using agent::ControlMemory;
+using agent::TaskContext;
 using board::Time;
-using detail::AgentMailbox;
-using detail::AgentTask;
-using detail::CollectiveSpec;
-using detail::ControlMemory;
-using detail::TaskContext;
+using world::CollectiveSpec;
 
 constexpr int kOther = 1;     ///< The machine that says odd things.
 constexpr int kOwnRanks = 2;  ///< 0 and 1 of the world; the other machine has 2 and 3.
@@ -128,10 +128,10 @@ class Machine {
             .platform = platform_,
             .clock = clock_};
   }
-  std::shared_ptr<detail::Region> region(std::size_t bytes) {
-    return std::make_shared<detail::Region>(segment_, *rosters_[0],
-                                            detail::Region::agent_of(*rosters_[0]),
-                                            ControlMemory::bytes(), bytes);
+  std::shared_ptr<board::Region> region(std::size_t bytes) {
+    return std::make_shared<board::Region>(segment_, *rosters_[0],
+                                           board::Region::agent_of(*rosters_[0]),
+                                           ControlMemory::bytes(), bytes);
   }
 
   Input& input() { return input_; }
@@ -169,7 +169,7 @@ class Machine {
  private:
   Input& input_;
   SteadyPlatform platform_;
-  const detail::CommonClock clock_{0};
+  const agent::CommonClock clock_{0};
   fabric::Topology topology_;
   std::shared_ptr<board::Segment> segment_ = board::Segment::create_private();
   ControlMemory control_{*segment_};
@@ -262,14 +262,14 @@ void play_group(Machine& machine) {
         .seen = input.near(steps[0]),
         .staleness = input.near(std::uint64_t{0})};
     for (int count = input.below(3); count > 0; --count) message.ranks.push_back(input.near(2));
-    return detail::pack(message);
+    return group::pack(message);
   });
 }
 
 void play_world(Machine& machine) {
   Input& input = machine.input();
   std::uint64_t proposed = 0;
-  detail::TaskQueue queue(machine.segment(), kOwnRanks);
+  world::TaskQueue queue(machine.segment(), kOwnRanks);
   const std::unique_ptr<AgentTask> task = queue.make(machine.context());
   const auto act = [&](int rank) {
     board::Proposal words{};
@@ -284,10 +284,10 @@ void play_world(Machine& machine) {
     proposed = std::max(proposed, machine.proposals(rank).propose(words, spec.pack()));
   };
   machine.play(*task, act, [&] {
-    return detail::pack({.kind = static_cast<detail::WorldMessage::Kind>(input.below(4)),
-                         .number = input.near(proposed),
-                         .span = input.near(1),
-                         .ranks = {2, input.near(3)}});
+    return world::pack({.kind = static_cast<world::WorldMessage::Kind>(input.below(4)),
+                        .number = input.near(proposed),
+                        .span = input.near(1),
+                        .ranks = {2, input.near(3)}});
   });
 }
 

@@ -20,9 +20,9 @@
 namespace syncopate::testing {
 namespace {
 
+using agent::AgentMailbox;
+using agent::ControlMemory;
 using board::RoundNumber;
-using detail::AgentMailbox;
-using detail::ControlMemory;
 
 /// A machine of one rank, and what its agent does for a partial allreduce whose rounds have begun
 /// after `last`.
@@ -39,20 +39,20 @@ class Machine {
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *roster_, *platform_);
     const auto shape = partial::Shape::of(1, DataType::float32, *roster_, options);
     auto region =
-        std::make_shared<detail::Region>(segment_, *roster_, detail::Region::agent_of(*roster_),
-                                         ControlMemory::bytes(), shape.bytes());
+        std::make_shared<board::Region>(segment_, *roster_, board::Region::agent_of(*roster_),
+                                        ControlMemory::bytes(), shape.bytes());
     rank_ = std::make_unique<partial::Board>(region->data(), shape, *roster_, *platform_);
     rank_->begin_after(last);
     std::unique_ptr<fabric::Channel> channel;
     EXPECT_TRUE(fabric.open(channel)->done());
-    task_ = std::make_unique<detail::PartialTask>(detail::TaskContext{.channel = std::move(channel),
-                                                                      .send = std::move(send),
-                                                                      .rouse = [](int) {},
-                                                                      .topology = topology_,
-                                                                      .roster = *roster_,
-                                                                      .mailbox = *mailbox_,
-                                                                      .platform = *platform_,
-                                                                      .clock = clock_},
+    task_ = std::make_unique<detail::PartialTask>(agent::TaskContext{.channel = std::move(channel),
+                                                                     .send = std::move(send),
+                                                                     .rouse = [](int) {},
+                                                                     .topology = topology_,
+                                                                     .roster = *roster_,
+                                                                     .mailbox = *mailbox_,
+                                                                     .platform = *platform_,
+                                                                     .clock = clock_},
                                                   std::move(region), shape, options,
                                                   fabric::Combine::sum);
   }
@@ -83,7 +83,7 @@ class Machine {
   ControlMemory control_{*segment_};
   std::unique_ptr<board::Roster> roster_;
   std::unique_ptr<AgentMailbox> mailbox_;
-  const detail::CommonClock clock_{0};  ///< All of them have one.
+  const agent::CommonClock clock_{0};  ///< All of them have one.
   std::unique_ptr<partial::Board> rank_;
   std::unique_ptr<detail::PartialTask> task_;
 };

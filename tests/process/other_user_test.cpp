@@ -70,7 +70,7 @@ void as_another(uid_t owner, uid_t other,
   if (maker == 0) {
     close(asked[1]);
     if (owner != 0) become(owner);
-    const board::LauncherBoard meeting(2, detail::layout_behind_roster());
+    const board::LauncherBoard meeting(2, world::layout_behind_roster());
     const std::string address = meeting.address();
     if (write(told[1], address.data(), address.size()) < 0) _exit(1);
     char end;

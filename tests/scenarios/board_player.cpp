@@ -44,7 +44,7 @@ class BoardPlayer final : private Machine::Observer {
   explicit BoardPlayer(const Scenario& scenario) : scenario_(scenario) {}
 
   Record play() {
-    detail::check(scenario_.options, scenario_.ranks);
+    base::check(scenario_.options, scenario_.ranks);
     record_.ranks.resize(scenario_.ranks);
     delivered_.assign(scenario_.ranks, scenario_.begin_after);
     started_ = published_ = scenario_.begin_after;

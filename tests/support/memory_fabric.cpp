@@ -219,7 +219,7 @@ std::vector<std::unique_ptr<fabric::Fabric>> memory_fabrics(int machines) {
 std::vector<World> machines_of_ranks(const std::vector<int>& sizes, bool dealt,
                                      std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
                                      const MakePlatform& make_platform,
-                                     const detail::MakeAgentDriver& make_driver) {
+                                     const agent::MakeAgentDriver& make_driver) {
   const int machines = static_cast<int>(sizes.size());
   fabric::Topology topology;
   std::vector<int> left = sizes;
@@ -243,8 +243,8 @@ std::vector<World> machines_of_ranks(const std::vector<int>& sizes, bool dealt,
       if (topology.machine_of[rank] == machine) numbers.push_back(rank);
     }
     segments.push_back(board::Segment::create_private());
-    board::Seats::prepare(segments.back()->map(0, detail::ControlMemory::bytes())->data(), numbers,
-                          ranks, detail::layout_behind_roster());
+    board::Seats::prepare(segments.back()->map(0, agent::ControlMemory::bytes())->data(), numbers,
+                          ranks, world::layout_behind_roster());
   }
   std::vector<World> worlds;
   std::vector<int> seated(machines);
@@ -266,7 +266,7 @@ std::vector<World> machines_of_threads(const std::vector<int>& sizes, bool dealt
                                        std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
                                        const MakePlatform& make_platform) {
   return machines_of_ranks(sizes, dealt, std::move(fabrics), make_platform,
-                           detail::AgentThread::maker(make_platform));
+                           agent::AgentThread::maker(make_platform));
 }
 
 std::vector<World> uneven_machines(int ranks) {

@@ -24,7 +24,7 @@ using MakePlatform = std::function<std::unique_ptr<board::Platform>()>;
 std::vector<World> machines_of_ranks(const std::vector<int>& sizes, bool dealt,
                                      std::vector<std::unique_ptr<fabric::Fabric>> fabrics,
                                      const MakePlatform& make_platform,
-                                     const detail::MakeAgentDriver& make_driver);
+                                     const agent::MakeAgentDriver& make_driver);
 
 /// The same for threads. Every agent has a thread and a platform of its own, too.
 std::vector<World> machines_of_threads(

@@ -43,7 +43,7 @@ sigset_t child_signal() {
 }  // namespace
 
 Processes::Processes(int ranks, const Body& body)
-    : board_(ranks, detail::layout_behind_roster()), ranks_(ranks) {
+    : board_(ranks, world::layout_behind_roster()), ranks_(ranks) {
   const sigset_t set = child_signal();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   child_events_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using board::Roster;
 using board::Seats;
-using detail::Agreements;
+using world::Agreements;
 
 class AgreementsTest : public ::testing::Test {
  protected:

@@ -25,7 +25,7 @@ inline constexpr double kStragglerMilliseconds = 60;
 inline constexpr double kUsualMilliseconds = 10;
 
 /// The straggler may lag behind by all the rounds the others run meanwhile.
-inline constexpr int kWindow = detail::kLargestWindow;
+inline constexpr int kWindow = base::kLargestWindow;
 
 struct Work {
   Skew skew = Skew::turns;

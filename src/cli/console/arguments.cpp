@@ -28,13 +28,13 @@ void check_text(const std::string& option, const std::string& text) {
 }
 
 long whole_number(const std::string& option, const std::string& text, long low, long high) {
-  if (const auto number = detail::number<long>(text, low, high)) return *number;
+  if (const auto number = base::number<long>(text, low, high)) return *number;
   throw UsageError(
       fmt::format("{} must be a whole number from {} to {}, not '{}'", option, low, high, text));
 }
 
 double seconds(const std::string& option, const std::string& text, double most, bool zero_allowed) {
-  const auto number = detail::number<double>(text);
+  const auto number = base::number<double>(text);
   if (number && (*number > 0 || (zero_allowed && *number == 0)) && *number <= most) return *number;
   throw UsageError(fmt::format("{} must be a number of seconds {} and at most {:.0f}, not '{}'",
                                option, zero_allowed ? "not below 0" : "above 0", most, text));

@@ -51,7 +51,7 @@ std::string speaker() {
 
 int complain(const std::string& text, int exit_code) {
   // At once, so that the lines of several ranks do not mix.
-  const std::string line = fmt::format("syncopate: {}{}\n", speaker(), detail::printable(text));
+  const std::string line = fmt::format("syncopate: {}{}\n", speaker(), base::printable(text));
   std::fwrite(line.data(), 1, line.size(), stderr);
   return exit_code;
 }

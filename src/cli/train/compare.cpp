@@ -80,10 +80,10 @@ void show(const Comparison& comparison, const Wanted& wanted) {
 void tell_of_losses(const train::Finished& finished, const std::string& strategy, bool ended,
                     bool goes_on) {
   const bool died = finished.result && !finished.result->dead.empty();
-  const std::string who = died ? detail::names_of(finished.result->dead) + " died" : "";
+  const std::string who = died ? base::names_of(finished.result->dead) + " died" : "";
   if (!ended) {
     fmt::print(stderr, "syncopate: {} did not come to its end{}; what it wrote is in {}\n",
-               strategy, died ? ": " + who : "", detail::printable(finished.directory.string()));
+               strategy, died ? ": " + who : "", base::printable(finished.directory.string()));
   } else if (died) {
     fmt::print(stderr, "syncopate: in {} {} and the others went on{}\n", strategy, who,
                goes_on ? "" : "; what follows would have fewer ranks, and is left out");
@@ -94,7 +94,7 @@ int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& op
   const train::Config& first = wanted.configs.front();
   const bool regression = train::workload(first.workload).regression;
   if (runner.speaks()) {
-    fmt::print("{}\n{}; {} of each strategy\n", detail::printable(describe(first, runner)),
+    fmt::print("{}\n{}; {} of each strategy\n", base::printable(describe(first, runner)),
                machine_description(), counted(wanted.repeat, "run"));
     std::fflush(stdout);
   }

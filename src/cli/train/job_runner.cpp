@@ -230,8 +230,7 @@ train::Finished JobRunner::run(const train::Config& config, const train::JobOpti
   std::string directory;
   first([&] {
     const train::NewRun made = train::make_run(config, options.runs);
-    if (!made.warning.empty())
-      fmt::print(stderr, "syncopate: {}\n", detail::printable(made.warning));
+    if (!made.warning.empty()) fmt::print(stderr, "syncopate: {}\n", base::printable(made.warning));
     directory = made.directory.string();
     lock_.emplace(directory);
   });

@@ -25,7 +25,7 @@ constexpr double kRateOfAdam = 1e-3;
 bool is_adam(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adamw"; }
 
 double number(const char* option, const std::string& text) {
-  if (const auto value = detail::number<double>(text); value && std::isfinite(*value)) {
+  if (const auto value = base::number<double>(text); value && std::isfinite(*value)) {
     return *value;
   }
   throw UsageError(fmt::format("{} is '{}'; give a finite number", option, text));
@@ -65,7 +65,7 @@ double target(const std::string& text) {
 
 double pace_ms(const std::string& text) {
   if (text == "off" || text == "0") return 0;
-  if (const auto pace = detail::duration(text)) return double(pace->count()) / 1e6;
+  if (const auto pace = base::duration(text)) return double(pace->count()) / 1e6;
   throw UsageError(
       fmt::format("--pace is '{}'; give a time for each unit of work such as 0.3ms, or off", text));
 }

@@ -42,7 +42,7 @@ void report(const train::Finished& finished, const train::Config& config, bool s
     const bool saved = train::has_checkpoint(finished.directory);
     fmt::print(
         "The run did not come to its end; {}\n",
-        detail::printable(saved ? runner.go_on(directory) : "what it wrote is in " + directory));
+        base::printable(saved ? runner.go_on(directory) : "what it wrote is in " + directory));
     return;
   }
   const train::Result& result = *finished.result;
@@ -62,10 +62,10 @@ void report(const train::Finished& finished, const train::Config& config, bool s
       100 * result.wait_share, result.contributors_mean, config.ranks, result.staleness_max,
       100 * result.share_of_ideal);
   if (result.dropped > 0) fmt::print("{:.0f} gradients were dropped\n", result.dropped);
-  if (!result.dead.empty()) fmt::print("died on the way: {}\n", detail::names_of(result.dead));
+  if (!result.dead.empty()) fmt::print("died on the way: {}\n", base::names_of(result.dead));
   const bool early = result.interrupted || (!result.dead.empty() && !survive);
   fmt::print("{}\n",
-             detail::printable(early ? "ended early; " + runner.go_on(directory) : directory));
+             base::printable(early ? "ended early; " + runner.go_on(directory) : directory));
 }
 
 /// Otherwise a user would hear of it only from a loss that reads nan.
@@ -160,7 +160,7 @@ void add_train(CLI::App& program, int& exit_code) {
     });
     const train::Position before = runner.check(config, *resume);
     if (runner.speaks()) {
-      fmt::print("{}\n", detail::printable(describe(config, runner)));
+      fmt::print("{}\n", base::printable(describe(config, runner)));
       if (*resume) report_resumption(before, config);
       std::fflush(stdout);
     }

@@ -75,7 +75,7 @@ MPI_Datatype spaced(std::size_t piece, std::size_t distance) {
 std::size_t longest_piece() {
   const char* text = std::getenv(kPieceVariable);
   if (text == nullptr) return kLongestPiece;
-  const auto bytes = detail::number<std::size_t>(text, 8, kLongestPiece);
+  const auto bytes = base::number<std::size_t>(text, 8, kLongestPiece);
   if (!bytes) {
     fail(
         std::string(kPieceVariable) + " is \"" + text + "\"",

@@ -5,7 +5,7 @@
 #include <string>
 #include <tuple>
 
-#include "collective/group_training.h"
+#include "group/training.h"
 #include "support/promise.h"
 
 namespace syncopate::testing {

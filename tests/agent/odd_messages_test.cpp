@@ -26,12 +26,13 @@ namespace syncopate::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using detail::AgentMessage;
+using agent::AgentMessage;
 using detail::pack;
-using detail::WorldMessage;
 using fabric::Packer;
+using group::pack;
 using round::GroupMessage;
 using round::Message;
+using world::WorldMessage;
 using Bytes = std::vector<std::byte>;
 
 constexpr int kOdd = 1;  ///< The machine that says odd things, and its only rank.
@@ -109,32 +110,28 @@ Bytes longer(Bytes bytes) {
   return bytes;
 }
 
-std::vector<Case> cases() {
+constexpr std::uint64_t kFar = std::numeric_limits<std::uint64_t>::max();
+
+/// The message, with something changed.
+template <typename Message, typename Change>
+Message changed(Message message, const Change& change) {
+  change(message);
+  return message;
+}
+
+std::vector<Case> agent_cases() {
   using Kind = AgentMessage::Kind;
-  const auto far = std::numeric_limits<std::uint64_t>::max();
-  const Message start{.kind = Message::Kind::start, .round = 5, .span = 1, .root = 1};
-  const Message facts{.kind = Message::Kind::facts,
-                      .round = 5,
-                      .facts = {.here = RankSet(1), .counting = RankSet(1), .seen = 4}};
-  const auto changed = [](auto message, const auto& change) {
-    change(message);
-    return message;
-  };
-  const GroupMessage share{.kind = GroupMessage::Kind::share,
-                           .round = {.step = 7, .group = 0},
-                           .member = 1,
-                           .ranks = {1}};
-  const auto other_share = [&](const auto& change) { return changed(share, change); };
   Packer many_addresses;
   many_addresses.put(std::uint64_t{1}).put(std::uint64_t{2});
   for (int i = 0; i <= fabric::Doorbell::kMostWays; ++i) {
     many_addresses.put(std::uint32_t{0x0100007f}).put(std::uint16_t{9});
   }
-  std::vector<Case> all{
+  return {
       agent("Nothing", {}),
       agent("OneByte", {std::byte{1}}),
       agent("UnknownKind", with(pack(AgentMessage{}), 0, 7)),
       agent("OddFlag", with(pack(AgentMessage{}), 1, 2)),
+      agent("PingPassedOnForEver", pack(AgentMessage{.kind = Kind::ping, .number = 65})),
       agent("LongPing", longer(pack(AgentMessage{}))),
       agent("DeadRankThatIsNot", pack(AgentMessage{.kind = Kind::dead, .number = 2})),
       agent("DeadRankBelowAll", pack(AgentMessage{.kind = Kind::dead, .number = -1})),
@@ -146,34 +143,50 @@ std::vector<Case> cases() {
       agent("ShortBell", pack(AgentMessage{.kind = Kind::bell, .rest = Bytes(9)})),
       agent("ManyBells", pack(AgentMessage{.kind = Kind::bell, .rest = many_addresses.bytes()})),
       agent("UnknownTask", for_task(6, {})),
-      agent("TaskFarAway", for_task(far, {})),
-      partial("Empty", Bytes{}),
-      partial("UnknownKind", with(pack(start, kMachines, 1), 0, 200)),
-      partial("Short", without_end(pack(start, kMachines, 1))),
-      partial("Long", longer(pack(start, kMachines, 1))),
-      partial("ShortFacts", without_end(pack(facts, kMachines, 1))),
-      partial("OddFlag", with(pack(facts, kMachines, 1), 9, 2)),
-      partial("FactsOfMoreRanks",
-              with(pack(facts, kMachines, 1), pack(facts, kMachines, 1).size() - 1, 2)),
-      partial("RoundZero", changed(start, [](auto& m) { m.round = 0; })),
-      partial("RoundFarAhead", changed(start, [](auto& m) { m.round = 1000; })),
-      partial("RoundAtTheEndOfAll", changed(start, [&](auto& m) { m.round = far; })),
-      partial("SpanZero", changed(start, [](auto& m) { m.span = 0; })),
-      partial("SpanTooLarge", changed(start, [](auto& m) { m.span = 3; })),
-      partial("SpanHuge", changed(start, [](auto& m) { m.span = INT32_MAX; })),
-      partial("SpanNegative", changed(start, [](auto& m) { m.span = INT32_MIN; })),
-      partial("RootTooLarge", changed(start, [](auto& m) { m.root = 2; })),
-      partial("RootNegative", changed(start, [](auto& m) { m.root = -1; })),
-      partial("SlowestTooLarge", changed(facts, [](auto& m) { m.facts.slowest = 1; })),
-      partial("SlowestNegative", changed(facts, [](auto& m) { m.facts.slowest = -2; })),
-      partial("SeenTheFuture", changed(facts, [](auto& m) { m.facts.seen = 5; })),
-      partial("SeenTheEndOfAll", changed(facts, [&](auto& m) { m.facts.seen = far; })),
+      agent("TaskFarAway", for_task(kFar, {}))};
+}
+
+std::vector<Case> partial_cases() {
+  const Message start{.kind = Message::Kind::start, .round = 5, .span = 1, .root = 1};
+  const Message facts{.kind = Message::Kind::facts,
+                      .round = 5,
+                      .facts = {.here = RankSet(1), .counting = RankSet(1), .seen = 4}};
+  return {partial("Empty", Bytes{}),
+          partial("UnknownKind", with(pack(start, kMachines, 1), 0, 200)),
+          partial("Short", without_end(pack(start, kMachines, 1))),
+          partial("Long", longer(pack(start, kMachines, 1))),
+          partial("ShortFacts", without_end(pack(facts, kMachines, 1))),
+          partial("OddFlag", with(pack(facts, kMachines, 1), 9, 2)),
+          partial("FactsOfMoreRanks",
+                  with(pack(facts, kMachines, 1), pack(facts, kMachines, 1).size() - 1, 2)),
+          partial("RoundZero", changed(start, [](auto& m) { m.round = 0; })),
+          partial("RoundFarAhead", changed(start, [](auto& m) { m.round = 1000; })),
+          partial("RoundAtTheEndOfAll", changed(start, [](auto& m) { m.round = kFar; })),
+          partial("SpanZero", changed(start, [](auto& m) { m.span = 0; })),
+          partial("SpanTooLarge", changed(start, [](auto& m) { m.span = 3; })),
+          partial("SpanHuge", changed(start, [](auto& m) { m.span = INT32_MAX; })),
+          partial("SpanNegative", changed(start, [](auto& m) { m.span = INT32_MIN; })),
+          partial("RootTooLarge", changed(start, [](auto& m) { m.root = 2; })),
+          partial("RootNegative", changed(start, [](auto& m) { m.root = -1; })),
+          partial("SlowestTooLarge", changed(facts, [](auto& m) { m.facts.slowest = 1; })),
+          partial("SlowestNegative", changed(facts, [](auto& m) { m.facts.slowest = -2; })),
+          partial("SeenTheFuture", changed(facts, [](auto& m) { m.facts.seen = 5; })),
+          partial("SeenTheEndOfAll", changed(facts, [](auto& m) { m.facts.seen = kFar; }))};
+}
+
+std::vector<Case> group_cases() {
+  const GroupMessage share{.kind = GroupMessage::Kind::share,
+                           .round = {.step = 7, .group = 0},
+                           .member = 1,
+                           .ranks = {1}};
+  const auto other_share = [&](const auto& change) { return changed(share, change); };
+  return {
       {"GroupShort", {for_task(kGroup, without_end(pack(share)))}},
       {"GroupEmpty", {for_task(kGroup, {})}},
       {"GroupUnknownKind", {for_task(kGroup, with(pack(share), 0, 200))}},
       group("StepZero", other_share([](auto& m) { m.round.step = 0; })),
       group("StepFarAhead", other_share([](auto& m) { m.round.step = 1000; })),
-      group("StepAtTheEndOfAll", other_share([&](auto& m) { m.round.step = far; })),
+      group("StepAtTheEndOfAll", other_share([](auto& m) { m.round.step = kFar; })),
       group("StepOfAll", other_share([](auto& m) { m.round.step = 6; })),
       group("StepThatIsOver", other_share([](auto& m) { m.round.step = 1; })),
       group("MemberNegative", other_share([](auto& m) { m.member = -1; })),
@@ -187,15 +200,19 @@ std::vector<Case> cases() {
               m.ranks = {1, 1};
             })),
       group("StaleFromBeforeTheFirst", other_share([](auto& m) { m.staleness = 8; })),
-      group("SeenTheEndOfAll", other_share([&](auto& m) { m.seen = far; })),
+      group("SeenTheEndOfAll", other_share([](auto& m) { m.seen = kFar; })),
       group("HereOfAnotherMachine", other_share([](auto& m) {
               m.kind = GroupMessage::Kind::here;
               m.member = 0;
             })),
       group("WhoOfNobody", {.kind = GroupMessage::Kind::who, .round = {.step = 5}, .member = 99}),
       group("MissingOfAnotherMachine", {.kind = GroupMessage::Kind::missing, .ranks = {0}}),
-      group("AskForTheEndOfAll", {.kind = GroupMessage::Kind::ask, .step = far}),
-      {"GroupShareTwice", {for_task(kGroup, pack(share)), for_task(kGroup, pack(share))}},
+      group("AskForTheEndOfAll", {.kind = GroupMessage::Kind::ask, .step = kFar}),
+      {"GroupShareTwice", {for_task(kGroup, pack(share)), for_task(kGroup, pack(share))}}};
+}
+
+std::vector<Case> world_cases() {
+  std::vector<Case> all{
       {"WorldUnknownKind", {for_task(kWorld, with(pack(WorldMessage{}), 0, 200))}},
       {"WorldLongQuestion", {for_task(kWorld, longer(pack(WorldMessage{})))}}};
   for (const std::vector<int>& ranks :
@@ -207,7 +224,13 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(, OddMessage, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Agent, OddMessage, ::testing::ValuesIn(agent_cases()),
+                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Partial, OddMessage, ::testing::ValuesIn(partial_cases()),
+                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Group, OddMessage, ::testing::ValuesIn(group_cases()),
+                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(World, OddMessage, ::testing::ValuesIn(world_cases()),
                          [](const auto& test) { return test.param.name; });
 
 /// What a machine says with its part of a round, changed.

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/group_audit.h"
+#include "group/audit.h"
 #include "group/exchange.h"
 #include "group/options.h"
 #include "support/common.h"
@@ -26,7 +26,7 @@ struct GroupTraining {
 
 template <typename T>
 GroupTotals train(World& world, GroupBook& book, const GroupTraining& training) {
-  const GroupOptions options = detail::complete(training.options, world.size());
+  const GroupOptions options = group::complete(training.options, world.size());
   GroupAudit<T> audit(book, world, training.elements, options);
   const std::vector<T> initial = audit.initial();
   GroupAverage<T> average(world, std::span<const T>(initial), training.options);
