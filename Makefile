@@ -81,9 +81,9 @@ fuzz: ## Look for inputs that break a reader, for FUZZ_SECONDS (60); hours are w
 	tools/fuzz $(FUZZ_SECONDS)
 
 .PHONY: clang
-clang: ## Build the library with Clang, and run the quick tests.
+clang: ## Build the library with Clang and its sanitizers, and run the quick tests.
 	@tools/setup required fuzzing
-	cmake --preset clang
+	cmake --preset fuzz
 	cmake --build --preset clang
 	ctest --preset clang --parallel $(TESTS_AT_ONCE)
 

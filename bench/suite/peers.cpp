@@ -25,10 +25,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPeersVariable = "SYNCOPATE_PEERS";
+
 /// The drivers lie in peers/ beside this program or in libexec/syncopate/, or where SYNCOPATE_PEERS
 /// says.
 fs::path driver(const std::string& name) {
-  if (const auto folder = fabric::code_folder_from_environment("SYNCOPATE_PEERS")) {
+  if (const auto folder = fabric::code_folder_from_environment(kPeersVariable)) {
     return *folder / name;
   }
   std::error_code ignored;
@@ -37,7 +39,14 @@ fs::path driver(const std::string& name) {
   return fs::exists(installed, ignored) ? installed : here / "peers" / name;
 }
 
-bool runnable(const fs::path& path) { return access(path.c_str(), X_OK) == 0; }
+/// Whether a driver is there. Throws Error if it is, and others can change it.
+bool usable(const fs::path& program, int rights) {
+  if (access(program.c_str(), rights) != 0) return false;
+  const bool named = fabric::code_folder_from_environment(kPeersVariable).has_value();
+  fabric::refuse_unless_safe(
+      "peer", program, named ? fabric::Chosen::by_the_user : fabric::Chosen::by_us, kPeersVariable);
+  return true;
+}
 
 std::optional<std::string> find_in_path(const std::string& name) {
   const auto found = fabric::find_in_path(name);
@@ -111,7 +120,7 @@ std::optional<Side> started_by_mpich(int ranks) {
 
 std::optional<Side> with_driver(std::optional<Side> side, const std::string& name) {
   const fs::path program = driver(name);
-  if (!side || !runnable(program)) return std::nullopt;
+  if (!side || !usable(program, X_OK)) return std::nullopt;
   side->command.push_back(program.string());
   return side;
 }
@@ -127,13 +136,13 @@ std::optional<Side> openmpi(int ranks) {
 std::optional<Side> mpich(int ranks) { return with_driver(started_by_mpich(ranks), "peer_mpich"); }
 
 std::optional<Side> gloo(int ranks) {
-  if (const fs::path program = driver("peer_gloo"); runnable(program)) {
+  if (const fs::path program = driver("peer_gloo"); usable(program, X_OK)) {
     return Side{.name = "gloo",
                 .note = "TCP on the loopback device, ring allreduce",
                 .command = {program.string(), std::to_string(ranks)}};
   }
   const fs::path script = driver("gloo_torch.py");
-  const auto python = fs::exists(script) ? python_with_torch() : std::nullopt;
+  const auto python = usable(script, R_OK) ? python_with_torch() : std::nullopt;
   if (!python) return std::nullopt;
   return Side{.name = "gloo",
               .note = "through PyTorch, TCP on the loopback device",

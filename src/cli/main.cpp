@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/console/program.h"
+#include "fabric/own_code.h"
 #include "syncopate/error.h"
 
 namespace {
@@ -51,8 +52,13 @@ void add_elsewhere(CLI::App& app, char** arguments) {
     auto* command = app.add_subcommand(name, summary)->prefix_command();
     // At once: whatever else is to be checked, the other program checks.
     command->immediate_callback()->callback([&program, arguments] {
-      const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-      ::execv((folder / program.name).c_str(), arguments);
+      const auto file =
+          std::filesystem::read_symlink("/proc/self/exe").replace_filename(program.name);
+      if (::access(file.c_str(), X_OK) == 0) {
+        // In a folder as /tmp another user may have added it.
+        fabric::refuse_unless_safe("program", file, fabric::Chosen::by_us, nullptr);
+        ::execv(file.c_str(), arguments);
+      }
       throw Error(ErrorCode::environment, program.lack, program.remedy);
     });
   }

@@ -94,6 +94,7 @@ struct RankBook {
   std::atomic<std::uint64_t> all_rounds;  ///< Of its whole life.
   std::atomic<std::uint32_t> dead;        ///< Whom it knew to be dead at the end.
   std::atomic<bool> complained;
+  std::atomic<bool> lost;  ///< It ended as a machine is lost; the complaint is what it was told.
   char complaint[2048];
   Track tracks[kMostCollectives];
 };

@@ -38,8 +38,9 @@ bool runs(pid_t process) {
 std::string Tally::text() const {
   return std::to_string(lives) + " lives, " + std::to_string(kills) + " ranks and " +
          std::to_string(launcher_kills) + " launchers killed, " + std::to_string(stops) +
-         " stops, " + std::to_string(timeouts) + " timeouts, " + std::to_string(deposits) +
-         " deposits, " + std::to_string(rounds) + " rounds" +
+         " stops, " + std::to_string(timeouts) + " timeouts, " + std::to_string(losses) +
+         " told of a lost machine, " + std::to_string(deposits) + " deposits, " +
+         std::to_string(rounds) + " rounds" +
          (trainings == 0 ? ""
                          : ", " + std::to_string(trainings) + " trainings, resumed " +
                                std::to_string(resumed) + " times");
@@ -65,6 +66,7 @@ std::vector<std::string> Job::command() const {
       break;
     case Launcher::openmpi:
       words = {SYNCOPATE_OPENMPI_RUN, "--oversubscribe", "-n", ranks};
+      if (life_.deadly() && life_.survive) words.emplace_back("--enable-recovery");
       break;
     case Launcher::mpich:
       words = {SYNCOPATE_MPICH_RUN, "-n", ranks};
@@ -218,6 +220,9 @@ std::string Job::play(Tally& tally) {
 
 bool Job::exit_code_is_right(int code) {
   if (launcher_struck_) return true;
+  // What mpirun ends with is its own affair: Open MPI's is content where it lets the others live,
+  // and MPICH's has been seen to be content where it ended them.
+  if (life_.launcher != Launcher::run && struck_dead_ != 0) return true;
   const bool killed = code == 128 + SIGKILL;
   if (!life_.survive) return code == 0 || (struck_dead_ != 0 && killed);
   std::uint32_t well = 0;
@@ -251,8 +256,13 @@ std::string Job::judge_the_end(Tally& tally) {
     }
     if (any) judge_segments(tally);
   }
-  for (int rank = 0; rank < life_.ranks; ++rank) tally.timeouts += book_->ranks[rank].timeouts;
+  for (int rank = 0; rank < life_.ranks; ++rank) {
+    tally.timeouts += book_->ranks[rank].timeouts;
+    tally.losses += book_->ranks[rank].lost ? 1 : 0;
+  }
   problems_ += complaints();
+  problems_ += judge_endings(life_, *book_, struck_dead_,
+                             !launcher_struck_ && (life_.survive || struck_dead_ == 0));
   const std::string said = text_of(folder_.path() / "output");
   if (!exit_code_is_right(launcher_.code())) {
     problems_ += "  the launcher ended with " + std::to_string(launcher_.code()) + "\n";

@@ -25,6 +25,7 @@ struct Tally {
   std::uint64_t launcher_kills = 0;
   std::uint64_t stops = 0;
   std::uint64_t timeouts = 0;
+  std::uint64_t losses = 0;  ///< Ranks that were told of a lost machine.
   std::uint64_t deposits = 0;
   std::uint64_t rounds = 0;
   std::uint64_t trainings = 0;

@@ -17,6 +17,12 @@ struct Endings {
 };
 
 /// What is wrong, in sentences; empty if nothing is.
+/// Of the whole life, when it is over: a rank that was told of a lost machine was told of one whose
+/// first rank was struck, by the ranks of it; and where the launcher lets ranks live (`left_alone`)
+/// only those that were struck end without a word.
+std::string judge_endings(const Life& life, const Book& book, std::uint32_t struck,
+                          bool left_alone);
+
 std::string judge(const Life& life, int segment, const Book& book, const Endings& endings);
 
 }  // namespace syncopate::campaign

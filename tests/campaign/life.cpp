@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "campaign/book.h"
+#include "fabric/split.h"
 #include "round/trigger.h"
 
 namespace syncopate::campaign {
@@ -19,7 +20,6 @@ constexpr bool kStepsMayThrow = requires(const Rounds& rounds) {
 };
 
 constexpr int kPercent = 100;
-constexpr int kDifferentSegments = 8;
 
 bool is_power_of_two(int number) { return (number & (number - 1)) == 0; }
 
@@ -145,6 +145,34 @@ void draw_blows(Random& random, Life& life) {
   }
 }
 
+/// What mpirun answers by ending everything comes in some lives, as do deaths that Open MPI's lets
+/// the others survive. Else there are no timeouts that a machine's silence might reach.
+void draw_mpi(Random& random, Life& life) {
+  life.ranks = std::max(life.ranks, 2);
+  constexpr const char* kSplits[] = {"1", "2", "1,2", "3", ""};
+  life.split = kSplits[random.below(std::size(kSplits))];
+  life.worlds = random.between(1, 2);
+  life.coming.assign(life.ranks, Coming::at_once);
+  life.late_ms.assign(life.ranks, 0);
+  if (random.one_in(2)) {
+    life.blows.push_back({.rank = random.below(life.ranks),
+                          .signal = SIGSTOP,
+                          .after_events = std::uint32_t(random.below(300)),
+                          .stopped_ms = random.between(1, 400)});
+  }
+  if (!random.one_in(2)) return;
+  constexpr int kTimeoutMs = 8000;  // Above what MPI takes to start where cores are busy.
+  life.timeout_ms = kTimeoutMs;
+  life.worlds = 1;  // MPI makes no other where a rank is dead.
+  life.survive = life.launcher == Launcher::openmpi && !random.one_in(4);
+  for (int deaths = random.one_in(4) ? 2 : 1; deaths > 0; --deaths) {
+    life.blows.push_back({.rank = random.below(life.ranks),
+                          .signal = SIGKILL,
+                          .after_events = std::uint32_t(random.below(random.one_in(3) ? 400 : 60)),
+                          .delay_us = random.one_in(2) ? 0 : random.below(2000)});
+  }
+}
+
 }  // namespace
 
 const char* to_string(Launcher launcher) {
@@ -162,20 +190,7 @@ Life Life::draw(std::uint64_t seed, Launcher launcher) {
   life.late_ms.assign(life.ranks, 0);
   life.trips = random.one_in(3) && kStepsMayThrow<Rounds<float>>;
   if (!alone) {
-    // What mpirun answers by ending everything is left out, and so are timeouts that a machine's
-    // silence might reach.
-    life.ranks = std::max(life.ranks, 2);
-    constexpr const char* kSplits[] = {"1", "2", "1,2", "3", ""};
-    life.split = kSplits[random.below(std::size(kSplits))];
-    life.worlds = random.between(1, 2);
-    life.coming.assign(life.ranks, Coming::at_once);
-    life.late_ms.assign(life.ranks, 0);
-    if (random.one_in(2)) {
-      life.blows.push_back({.rank = random.below(life.ranks),
-                            .signal = SIGSTOP,
-                            .after_events = std::uint32_t(random.below(300)),
-                            .stopped_ms = random.between(1, 400)});
-    }
+    draw_mpi(random, life);
   } else {
     life.survive = !random.one_in(5);
     if (random.one_in(4)) life.timeout_ms = random.between(20, 600);
@@ -226,65 +241,26 @@ bool Life::deadly() const {
                      [](const Blow& blow) { return blow.signal != SIGSTOP; });
 }
 
+std::vector<int> Life::machine_of(int rank) const {
+  const std::vector<int> sizes = fabric::parse_split(split);
+  int first = 0, last = ranks;
+  for (std::size_t machine = 0; !sizes.empty(); ++machine) {
+    last = std::min(first + sizes[machine % sizes.size()], ranks);
+    if (rank < last) break;
+    first = last;
+  }
+  std::vector<int> here;
+  for (int each = first; each < last; ++each) here.push_back(each);
+  return here;
+}
+
+bool Life::speaks(int rank) const {
+  const std::vector<int> here = machine_of(rank);
+  return here.front() == rank && int(here.size()) < ranks;
+}
+
 Random chance_of(const Life& life, int segment, int rank) {
   return Random(round::mix(life.seed, std::uint64_t(segment) * kPercent + rank + 1));
-}
-
-std::string Collective::text() const {
-  std::string text = std::to_string(elements) + " " + syncopate::to_string(type) + ", ";
-  if (kind == Kind::group) {
-    return "group average of " + text + "groups of " + std::to_string(group.group_size) +
-           ", everyone each " + std::to_string(group.synchronize_every) + " steps, " +
-           (group.rotate ? "" : "not rotating, ") + "trigger " +
-           syncopate::to_string(group.trigger) + ", grace " + syncopate::to_string(group.grace) +
-           ", late " + syncopate::to_string(group.late) + ", window " +
-           std::to_string(group.window) + ", seed " + std::to_string(group.seed);
-  }
-  const std::string scale =
-      std::string("scale ") + syncopate::to_string(options.scale) + (weighted ? ", weighted" : "");
-  if (kind == Kind::allreduce) return "allreduce of " + text + scale;
-  return "partial allreduce of " + text + "trigger " + syncopate::to_string(options.trigger) +
-         ", late " + syncopate::to_string(options.late) + ", grace " +
-         syncopate::to_string(options.grace) + ", window " + std::to_string(options.window) + ", " +
-         scale + (empties ? ", empty arrivals" : "") + (keeps ? ", deposits kept" : "");
-}
-
-std::string Segment::text() const {
-  std::string text = std::to_string(steps) + " steps of up to " + std::to_string(busy_us) + " us";
-  if (odd_one >= 0) text += ", rank " + std::to_string(odd_one) + " asks for something else first";
-  if (barrier) text += ", a barrier";
-  if (root >= 0) {
-    text +=
-        ", a broadcast of " + std::to_string(broadcast) + " bytes by rank " + std::to_string(root);
-  }
-  for (const Collective& one : collectives) text += "\n    " + one.text();
-  return text;
-}
-
-std::string Life::text() const {
-  std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(ranks) +
-                     " ranks started by " + to_string(launcher) +
-                     (split.empty() ? "" : ", split by " + split) + (survive ? ", surviving" : "") +
-                     (trips ? ", steps that throw" : "") +
-                     (worlds > 1 ? ", worlds made again" : "");
-  if (timeout_ms > 0) text += ", timeout " + std::to_string(timeout_ms) + " ms";
-  for (int rank = 0; rank < ranks; ++rank) {
-    constexpr const char* kHow[] = {"at once", "late", "never", "not, and lives on"};
-    if (coming[rank] == Coming::at_once) continue;
-    text += "\n  rank " + std::to_string(rank) + " joins " + kHow[int(coming[rank])] +
-            (late_ms[rank] > 0 ? " (" + std::to_string(late_ms[rank]) + " ms)" : "");
-  }
-  for (const Blow& blow : blows) {
-    text += "\n  " +
-            std::string(blow.rank < 0 ? "the launcher" : "rank " + std::to_string(blow.rank)) +
-            " gets signal " + std::to_string(blow.signal) + " after " +
-            std::to_string(blow.after_events) + (blow.rank < 0 ? " ms" : " events") +
-            (blow.delay_us > 0 ? " and " + std::to_string(blow.delay_us) + " us" : "") +
-            (blow.stopped_ms > 0 ? ", for " + std::to_string(blow.stopped_ms) + " ms" : "");
-  }
-  const int shown = endless ? kDifferentSegments : segments * worlds;
-  for (int i = 0; i < shown; ++i) text += "\n  " + segment(i).text();
-  return text + "\n";
 }
 
 }  // namespace syncopate::campaign

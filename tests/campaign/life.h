@@ -18,6 +18,9 @@ using testing::Random;
 enum class Launcher : std::uint32_t { run, openmpi, mpich };
 const char* to_string(Launcher launcher);
 
+/// What a job for hours does over and over.
+inline constexpr int kDifferentSegments = 8;
+
 struct Collective {
   enum class Kind : std::uint8_t { partial, allreduce, group };
   Kind kind = Kind::partial;
@@ -64,9 +67,9 @@ struct Life {
   std::uint64_t seed = 0;
   Launcher launcher = Launcher::run;
   int ranks = 2;
-  std::string split;   ///< SYNCOPATE_SPLIT
-  int timeout_ms = 0;  ///< 0: none that may be reached.
-  bool survive = true;
+  std::string split;    ///< SYNCOPATE_SPLIT
+  int timeout_ms = 0;   ///< 0: none that may be reached.
+  bool survive = true;  ///< The launcher lets the others live when a rank dies.
   int segments = 1;
   int worlds = 1;
   bool trips = false;  ///< Steps throw now and then.
@@ -81,6 +84,10 @@ struct Life {
   Segment segment(int number) const;
   bool endless = false;
   bool deadly() const;
+  /// The ranks on the same machine as `rank`, from the first on, which speaks for it.
+  std::vector<int> machine_of(int rank) const;
+  /// Whether a machine is lost with this rank: there are several, and it speaks for one.
+  bool speaks(int rank) const;
   std::string text() const;
 };
 

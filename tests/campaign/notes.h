@@ -2,6 +2,7 @@
 // may meet. A complaint ends the rank, and the life has failed.
 #pragma once
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -29,6 +30,7 @@ class Notes {
   Book& book() { return book_; }
 
   void begin(Call call, int collective = 0) {
+    began_ = std::chrono::steady_clock::now();
     mine().collective = std::uint32_t(collective);
     mine().call = call;
     ++mine().events;
@@ -36,6 +38,23 @@ class Notes {
 
   void expect(bool right, const std::string& what) const {
     if (!right) throw Complaint(what);
+  }
+
+  /// No wait is longer than the timeout, but for what a busy machine adds.
+  void expect_in_time(const Error& error) const {
+    constexpr auto kBusy = std::chrono::seconds(10);
+    const auto waited = std::chrono::steady_clock::now() - began_;
+    expect(waited < std::chrono::milliseconds(life_.timeout_ms) + kBusy,
+           "long after the timeout: " + std::string(error.what()));
+  }
+
+  /// Whether an error tells of a machine that may be lost in this life; where the world is still
+  /// being made, it may not be known yet who is on which.
+  bool tells_of_loss(const Error& error) {
+    if (life_.launcher == Launcher::run || !life_.deadly()) return false;
+    return error.code() == ErrorCode::machine_lost ||
+           (mine().call == Call::join &&
+            (error.code() == ErrorCode::environment || error.code() == ErrorCode::timeout));
   }
 
   /// Calls `act`; false if it timed out, which may happen where the life has short timeouts.
@@ -49,6 +68,7 @@ class Notes {
     } catch (const Error& error) {
       if (error.code() != ErrorCode::timeout || life_.timeout_ms == 0) throw;
       ++mine().timeouts;
+      expect_in_time(error);
       expect(std::string(error.what()).find("rank") != std::string::npos,
              std::string("a timeout that names nobody: ") + error.what());
       mine().call = Call::none;
@@ -73,6 +93,7 @@ class Notes {
     try {
       act();
     } catch (const Error& error) {
+      if (tells_of_loss(error)) throw;
       expect(error.code() == code, std::string(what) + " gave " + error.what());
       return;
     }
@@ -83,6 +104,7 @@ class Notes {
   const Life& life_;
   Book& book_;
   int rank_;
+  std::chrono::steady_clock::time_point began_;  ///< The call that the rank is in.
 };
 
 inline std::uint32_t bits_of(const RankSet& ranks) {

@@ -77,6 +77,7 @@ class Part {
       }
       notes_.expect(alone, "ranks that asked for different lengths were not told");
     } catch (const Error& error) {
+      if (notes_.tells_of_loss(error)) throw;
       if (error.code() == ErrorCode::timeout && notes_.life().timeout_ms > 0) {
         ++notes_.mine().timeouts;
         throw GivenUp();
@@ -211,6 +212,22 @@ void join_and_live(Notes& notes) {
   }
 }
 
+void note(RankBook& mine, const std::exception& error) {
+  std::strncpy(mine.complaint, error.what(), sizeof mine.complaint - 1);
+}
+
+/// A rank ends well where a machine is lost: it is told, in time. The judge looks at the words.
+void live_until_a_loss(Notes& notes) {
+  try {
+    join_and_live(notes);
+  } catch (const Error& error) {
+    if (!notes.tells_of_loss(error)) throw;
+    notes.expect_in_time(error);
+    note(notes.mine(), error);
+    notes.mine().lost = true;
+  }
+}
+
 /// Lives on until the others have given it up, or long enough for them to do so.
 void sit(const Life& life, const Book& book, int rank) {
   const auto deadline = std::chrono::steady_clock::now() + 3s;
@@ -248,11 +265,11 @@ int play_rank(const std::string& path) {
     if (life.coming[rank] == Coming::sits) {
       sit(life, *book, rank);
     } else if (life.coming[rank] != Coming::never) {
-      join_and_live(notes);
+      live_until_a_loss(notes);
     }
   } catch (const GivenUp&) {
   } catch (const std::exception& error) {
-    std::strncpy(mine.complaint, error.what(), sizeof mine.complaint - 1);
+    note(mine, error);
     mine.complained = true;
     code = 1;
   }

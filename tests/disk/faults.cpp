@@ -8,7 +8,9 @@
 // only half; "kill", the process dies before it; "halt", all processes of the job do; "torn", they
 // do when half of it is written. "N+:FAULT": all calls from the N-th on that need room fail.
 // "CALL FILE:FAULT": the first such call of each process on a file of this name fails.
-// DISK_PLAIN: if set, the file system cannot exchange two names (renameat2 fails with EINVAL).
+// "each:FAULT": every call fails when it is made first, and not when it is made again; with "short"
+// every write. DISK_PLAIN: if set, the file system cannot exchange two names (renameat2 fails with
+// EINVAL).
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -49,8 +51,9 @@ enum class Space { needed, not_needed };
 struct Fault {
   long number = 0;  ///< 0: none.
   std::string call, file;
-  bool onwards = false;
+  bool onwards = false, each = false;
   std::string kind;
+  std::string failed;  ///< The last call that did, if each is to.
 
   static Fault parse() {
     const std::string text = setting("DISK_FAIL");
@@ -60,6 +63,7 @@ struct Fault {
     fault.kind = text.substr(colon + 1);
     fault.number = std::atol(text.c_str());
     fault.onwards = text[colon - 1] == '+';
+    fault.each = text.starts_with("each:");
     if (space < colon) {
       fault.call = text.substr(0, space);
       fault.file = "/" + text.substr(space + 1, colon - space - 1);
@@ -67,6 +71,12 @@ struct Fault {
     return fault;
   }
   bool hits(long count, Space room, const std::string& name, const std::string& path) {
+    if (each) {
+      const std::string now = name + " " + path;
+      const bool again = now == failed && kind != "short";
+      failed = again ? "" : now;
+      return !again;
+    }
     if (!call.empty()) {
       const bool hit = name == call && path.ends_with(file);
       if (hit) call.clear();

@@ -155,5 +155,45 @@ TEST(LocalLink, AnotherUserAtTheMeetingPointIsRefused) {
   close(pipe_ends[1]);
 }
 
+/// As what rank 1 says when it comes; whether rank 0 keeps the connection, in the eyes of a user.
+bool is_let_in(uid_t user, const std::string& name, int ranks) {
+  const pid_t stranger = fork();
+  if (stranger == 0) {
+    sockaddr_un address{.sun_family = AF_UNIX};
+    name.copy(address.sun_path + 1, name.size());
+    const auto length = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    const int mine = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    if (setuid(user) != 0) _exit(2);
+    while (connect(mine, reinterpret_cast<sockaddr*>(&address), length) != 0) usleep(1000);
+    const struct {
+      std::uint32_t magic = 0x53594e43;
+      std::int32_t rank = 1, ranks = 0;
+    } greeting{.ranks = ranks};
+    send(mine, &greeting, sizeof greeting, MSG_NOSIGNAL);
+    char byte = 0;
+    _exit(recv(mine, &byte, 1, 0) > 0 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(stranger, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(LocalLink, AnotherUserGetsNoSeat) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  const std::string place = "syncopate/0/" + std::to_string(Start().port) + "/0/";
+  {
+    const auto first = rank_of({.rank = 0, .run = "strangers"});
+    EXPECT_FALSE(is_let_in(65534, place + "strangers", 2));
+    const auto second = rank_of({.rank = 1, .run = "strangers"});
+    EXPECT_EQ(first->wait(), 0) << first->out();
+    EXPECT_EQ(second->wait(), 0) << second->out();
+  }
+  // The same words of this user are heard, or the test shows nothing.
+  const auto first = rank_of({.rank = 0, .run = "friends"});
+  EXPECT_TRUE(is_let_in(0, place + "friends", 2));
+  first->send(SIGKILL);
+  first->wait();
+}
+
 }  // namespace
 }  // namespace syncopate::testing

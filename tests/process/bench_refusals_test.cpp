@@ -60,6 +60,23 @@ TEST(BenchRefusal, OfARelativeFolderOfPeersIsOneSentenceToo) {
   EXPECT_TRUE(has(program.err(), "SYNCOPATE_PEERS is \"peers\"")) << program.err();
 }
 
+TEST(BenchPeers, ThatOthersCanChangeAreNotStarted) {
+  const TemporaryFolder peers;
+  const auto driver = peers.path() / "peer_gloo", ran = peers.path() / "ran";
+  std::ofstream(driver) << "#!/bin/sh\n: > " << ran.string() << "\n";
+  for (const bool shared : {false, true}) {
+    std::filesystem::permissions(driver, std::filesystem::perms(shared ? 0757 : 0755));
+    Program program({"env", "SYNCOPATE_PEERS=" + peers.path().string(), SYNCOPATE_CLI_PATH, "bench",
+                     "allreduce", "-n", "1", "--bytes", "8", "--repeat", "1", "--against", "gloo"});
+    program.wait();
+    const std::string refusal =
+        "as others can change it: all users can write to " + driver.string();
+    EXPECT_EQ(has(program.err(), refusal), shared) << program.err();
+    EXPECT_EQ(std::filesystem::exists(ran), !shared);
+    std::filesystem::remove(ran);
+  }
+}
+
 TEST(BenchPeers, NeedPyTorchAndNotAFolderOfThatNameInTheWorkingDirectory) {
   const TemporaryFolder peers, here;
   std::ofstream(peers.path() / "gloo_torch.py") << "";

@@ -14,8 +14,11 @@ namespace {
 class ForeignRun : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(run(training(folder_.path(), {"-n", "1", "--until", "rounds:2"})).code, 0);
-    run_ = fs::canonical(folder_.path() / "latest");
+    // One training for all tests, each of which harms a copy of its run.
+    static const TemporaryFolder trained;
+    static const int code = run(training(trained.path(), {"-n", "1", "--until", "rounds:2"})).code;
+    ASSERT_EQ(code, 0);
+    fs::copy(fs::canonical(trained.path() / "latest"), run_, fs::copy_options::recursive);
     fs::create_directory(precious());
     std::ofstream(victim()) << "mine";
     std::ofstream(precious() / "rank-0.safetensors") << "mine";
@@ -37,7 +40,7 @@ class ForeignRun : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  fs::path run_;
+  const fs::path run_ = folder_.path() / "run";
 };
 
 TEST_F(ForeignRun, WritesThroughNoLink) {
