@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kRandomSchedules = 50'000;
 constexpr int kFewer = 1;
 #else
-constexpr std::uint64_t kRandomSchedules = 400'000;
+constexpr std::uint64_t kRandomSchedules = 1'000'000;
 constexpr int kFewer = 0;
 #endif
 class Explorer : public Exploration<Play, Plan> {

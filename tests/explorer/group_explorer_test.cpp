@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kRandomSchedules = 15'000;
 constexpr int kSeedsPerFault = 1;
 #else
-constexpr std::uint64_t kRandomSchedules = 100'000;
+constexpr std::uint64_t kRandomSchedules = 250'000;
 constexpr int kSeedsPerFault = 4;
 #endif
 constexpr Time kLongerThanPatience = 120'000'000;
