@@ -50,9 +50,9 @@ class TrainingLoop {
   /// the program likes. It stands where the ranks' calls are in the mean, as far as rounds have
   /// told of them, so that a round is applied at the same rate on every rank. `move` is called for
   /// each step forward that it makes, with the mean of what the calls were given. At most
-  /// kSchedules.
+  /// kSchedules, all added before the first step or in a meeting, in the same order on every rank.
   using Move = std::function<void(double value)>;
-  static constexpr std::size_t kSchedules = 4;
+  static constexpr std::size_t kSchedules = 8;
   std::size_t add_schedule(Move move);
   void advance(std::size_t schedule);
   /// With a value that ranks measure, such as a validation loss.

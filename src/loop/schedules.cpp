@@ -68,6 +68,11 @@ void Schedules::write(std::span<float> notes) {
 void Schedules::read(std::span<const float> notes) {
   for (std::size_t i = 0; i < schedules_.size(); ++i) {
     Schedule& schedule = schedules_[i];
+    if (i >= count_ && notes[2 * i] != 0) {
+      throw Error(ErrorCode::mismatch,
+                  "another rank has a schedule " + std::to_string(i) + " that this one has not",
+                  "Add the same schedules in the same order on every rank");
+    }
     schedule.calls += std::round(notes[2 * i]);
     schedule.values += notes[2 * i + 1];
     schedule.own = schedule.unsaid;
@@ -90,7 +95,7 @@ void Schedules::move_to(Schedule& schedule, std::uint64_t position) {
   schedule.values = 0;
   while (schedule.position < position) {
     ++schedule.position;
-    if (schedule.move) schedule.move(value);
+    schedule.move(value);
   }
 }
 

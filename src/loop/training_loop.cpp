@@ -90,7 +90,10 @@ class TrainingLoop::Implementation final : public Learner {
   bool stopped() const { return stopped_; }
   std::uint64_t rounds() const { return rounds_; }
 
-  std::size_t add_schedule(Move move) { return schedules_.add(std::move(move)); }
+  std::size_t add_schedule(Move move) {
+    check_agreed("a schedule was added");
+    return schedules_.add(std::move(move));
+  }
   void advance(std::size_t schedule) { schedules_.call(schedule); }
   void advance(std::size_t schedule, double value) { schedules_.call(schedule, value); }
   Strategy& strategy() { return *strategy_; }
@@ -129,6 +132,13 @@ class TrainingLoop::Implementation final : public Learner {
     throw Error(ErrorCode::closed, "a loop was used after finish()", "Make a new one");
   }
 
+  /// What ranks must do after the same round is for meetings, or comes before the first step.
+  void check_agreed(const std::string& what) const {
+    if (state_) return;
+    throw Error(ErrorCode::invalid_argument, what + " in the middle of rounds",
+                "Do it before the first step, or in a meeting, on all ranks");
+  }
+
   std::vector<float> weights() const {
     std::vector<float> values(learner_.size());
     learner_.read_weights(values);
@@ -163,10 +173,7 @@ void TrainingLoop::Implementation::every(std::uint64_t rounds, std::function<voi
     throw Error(ErrorCode::invalid_argument, "a meeting every 0 rounds, or without a function",
                 "Give a number of rounds from 1, and what to call");
   }
-  if (!state_) {
-    throw Error(ErrorCode::invalid_argument, "a meeting was arranged in the middle of rounds",
-                "Call every() before the first step, or in another meeting");
-  }
+  check_agreed("a meeting was arranged");
   every_.push_back({rounds, std::move(meeting), rounds_});
 }
 

@@ -218,13 +218,15 @@ TEST(LoopRefuses, WhatCannotBe) {
     for (std::size_t i = 0; i < TrainingLoop::kSchedules; ++i) {
       rank.loop.add_schedule([](double) {});
     }
-    expect_refused(ErrorCode::invalid_argument, {"more than 4 schedules"},
+    expect_refused(ErrorCode::invalid_argument, {"more than 8 schedules"},
                    [&] { rank.loop.add_schedule([](double) {}); });
     rank.step(0, 0);
     expect_refused(ErrorCode::invalid_argument, {"middle of its rounds"},
                    [&] { rank.loop.save(); });
     expect_refused(ErrorCode::invalid_argument, {"middle of rounds"},
                    [&] { rank.loop.every(1, [] {}); });
+    expect_refused(ErrorCode::invalid_argument, {"middle of rounds"},
+                   [&] { rank.loop.add_schedule([](double) {}); });
     StrategyState odd;
     expect_refused(ErrorCode::invalid_argument, {"has begun"}, [&] { rank.loop.load(odd); });
     rank.loop.finish();
@@ -251,6 +253,22 @@ TEST(LoopNotices, ReplicasThatAreNotEqual) {
     }
   });
   EXPECT_EQ(refused, 2);
+}
+
+// A rank that did not know of it would apply rounds at another rate than the others.
+TEST(LoopSchedules, AreTheSameOnAllRanks) {
+  std::atomic<int> refused = 0;
+  with_ranks(2, [&](World& world) {
+    Rank rank(world, "sync");
+    if (world.rank() == 0) rank.loop.advance(rank.loop.add_schedule([](double) {}));
+    try {
+      rank.step(world.rank(), 0);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::mismatch);
+      ++refused;
+    }
+  });
+  EXPECT_EQ(refused, 1);
 }
 
 TEST(LoopSchedules, GetTheMeanOfWhatTheCallsMeasured) {
