@@ -44,6 +44,10 @@ class Wait {
   }
   bool expired(Time now) const { return now >= deadline_; }
   Duration lasted(Time now) const { return Duration(now - began_); }
+  /// Throws if the agent, on which the wait depends, has failed or is dead.
+  void check_agent() const {
+    if (agent_ != nullptr) agent_->check();
+  }
   /// What was waited for has come.
   void succeed() { note_wait(roster_, /*in_vain=*/false); }
   /// The deadline has passed: throws Error(timeout) that says "rank 3 waited 5 s for WHOM in

@@ -12,14 +12,14 @@ Time AgentRunner::advance(RoundNumber next, Time now) {
   if (board_.running.help() == RunningRound::Outcome::pending) {
     return stall_.overcome(attempt, now, board_.event(), [&] { board_.running.retry(attempt); });
   }
-  notify(Then::go_on);  // The rest is the agent's business.
+  agent_.call();  // The rest is the agent's business.
   return board::kNever;
 }
 
 void AgentRunner::poll(RoundNumber next, Time now) {
   agent_.check();
   board_.participants.set_waiting(next);  // The agent starts rounds only for ranks that wait.
-  notify(Then::go_on);
+  agent_.call();
   advance(next, now);
 }
 

@@ -1,7 +1,6 @@
 #include "partial/contributions.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/bits.h"
 #include "base/check.h"
@@ -60,14 +59,16 @@ void Contributions::collect_from(int slot, RoundNumber round) {
 
 void Contributions::list(RoundNumber round, bool last) {
   terms_.clear();
-  std::fill(contributors_.begin(), contributors_.end(), 0);
-  std::fill(reporters_.begin(), reporters_.end(), 0);
-  header_ = {.round = round, .last = last};
+  count_ = 0;
+  board::ResultHeader header{.round = round, .last = last};  // A copy that lies in registers.
   Time newest = 0;
   for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (rank % bits::kPerWord == 0) {
+      contributors_[bits::word_of(rank)] = reporters_[bits::word_of(rank)] = 0;
+    }
     const int slot = taken_[rank];
     const auto report = [&](std::uint64_t dropped) {
-      header_.dropped += dropped;
+      header.dropped += dropped;
       if (dropped > 0) bits::insert(reporters_, rank);
     };
     // When the last round runs every rank has said its last word.
@@ -77,22 +78,18 @@ void Contributions::list(RoundNumber round, bool last) {
     report(deposit.dropped.load_relaxed());
     if (deposit.arrived.load_relaxed() >= newest) {
       newest = deposit.arrived.load_relaxed();
-      header_.newest = static_cast<std::int16_t>(rank);
+      header.newest = static_cast<std::int16_t>(rank);
     }
     if (!deposit.has_values()) continue;
     bits::insert(contributors_, rank);
-    header_.weight += deposit.weight.load_relaxed();
-    header_.staleness = std::max(header_.staleness, round - 1 - deposit.base.load_relaxed());
+    ++count_;
+    header.weight += deposit.weight.load_relaxed();
+    header.staleness = std::max(header.staleness, round - 1 - deposit.base.load_relaxed());
     // What counts no times adds nothing, be it infinite or no number at all.
     const double times = deposit.factor(shape_.type);
     if (times > 0) terms_.push_back({.values = memory_.values(rank, slot), .weight = times});
   }
-}
-
-int Contributions::count() const {
-  int ranks = 0;
-  for (const std::uint64_t bits : contributors_) ranks += std::popcount(bits);
-  return ranks;
+  header_ = header;
 }
 
 void Contributions::prefetch() const {

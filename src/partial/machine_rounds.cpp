@@ -10,7 +10,7 @@ using board::step;
 using board::Step;
 
 void MachineRounds::take(RoundNumber round, Share& share) {
-  SYNCOPATE_CHECK(board::unstepped([&] { return board_.results.in_window(round); }),
+  SYNCOPATE_CHECK(board::unstepped([&] { return board_.window.holds(round); }),
                   "machine_rounds.h 2: no round is taken beyond the window");
   Contributions& taken = board_.contributions;
   taken.decide(round);
@@ -73,7 +73,7 @@ void MachineRounds::open(RoundNumber round, double divisor) const {
 
 int MachineRounds::result_buffer() {
   if (result_ == kNoBuffer) {
-    board_.results.look_at_all();
+    board_.window.look_at_all();
     result_ = board_.results.free_buffer(board_.results.published(), kNoBuffer);
   }
   return result_;

@@ -3,7 +3,8 @@
 // beside it:
 //   words, slots   deposits.h        a rank's deposits (contributions.h: what rounds take)
 //   attempt        running_round.h   the round that runs now
-//   ring, seen     results.h         results that ranks have not seen yet
+//   ring           results.h         results that ranks have not seen yet
+//   seen, blocked  window.h          how far the ranks have read
 //   the others     participants.h    who takes part, who waits
 //
 // Invariants

@@ -14,10 +14,12 @@ constexpr std::size_t kWorthReusing = 16 << 10;
 
 }  // namespace
 
-RunningRound::RunningRound(const Memory& memory, const Shape& shape, Results& results,
-                           Contributions& contributions, board::Platform& platform)
+RunningRound::RunningRound(const Memory& memory, const Shape& shape, Window& window,
+                           Results& results, Contributions& contributions,
+                           board::Platform& platform)
     : memory_(memory),
       shape_(shape),
+      window_(window),
       results_(results),
       contributions_(contributions),
       platform_(platform) {}
@@ -29,10 +31,10 @@ bool RunningRound::start(RoundNumber round, bool last) {
   // Nothing comes after the last round, whichever rank still believes that another waits.
   if (before.last || before.round != round - 1 || results_.published() != round - 1) return false;
   contributions_.prefetch();
-  if (shape_.vector_bytes() >= kWorthReusing) results_.look_at_all();
+  if (shape_.vector_bytes() >= kWorthReusing) window_.look_at_all();
   int buffer = results_.free_buffer(round - 1, kNoBuffer);
   if (buffer == kNoBuffer) {
-    results_.look_at_all();
+    window_.look_at_all();
     buffer = results_.free_buffer(round - 1, kNoBuffer);
   }
   if (buffer == kNoBuffer) return false;
@@ -40,7 +42,7 @@ bool RunningRound::start(RoundNumber round, bool last) {
   board::prefetch_to_write(&memory_.ring[round % shape_.ring()]);
   const AttemptWord next{.round = round, .last = last, .buffer = buffer};
   if (!memory_.control->attempt.replace(value, next.pack())) return false;
-  SYNCOPATE_CHECK(board::unstepped([&] { return results_.in_window(round); }),
+  SYNCOPATE_CHECK(board::unstepped([&] { return window_.holds(round); }),
                   "running_round.h 2: no round starts beyond the window");
   // Others may have published the round by now: those before it count.
   SYNCOPATE_CHECK(board::unstepped([&] { return results_.holds_nothing(buffer, round - 1); }),
@@ -51,7 +53,7 @@ bool RunningRound::start(RoundNumber round, bool last) {
 void RunningRound::retry(AttemptWord given_up) {
   step(Step::retry);
   memory_.control->abandoned.store(1);
-  results_.look_at_all();
+  window_.look_at_all();
   const int buffer = stage_divisor() > 0
                          ? results_.free_stage(given_up.buffer)
                          : results_.free_buffer(given_up.round - 1, given_up.buffer);

@@ -11,7 +11,7 @@
 //      check: start, catch_up_to (they compare before they swap), MachineRounds::open
 //      test: TheAttemptWordNeverGoesBack
 // 2. No round starts before every rank that follows has seen the round `window` before it.
-//      check: start (Results::in_window)                  test: NoRoundStartsBeyondTheWindow
+//      check: start (Window::holds)                       test: NoRoundStartsBeyondTheWindow
 // 3. A further attempt at the same round gets another buffer. The buffer of the one given up is not
 //    used again while a helper may still write into it.
 //      check: retry, start (Results::holds_nothing)       test: ABufferInUseIsNotReused
@@ -27,7 +27,7 @@ class RunningRound {
  public:
   using Outcome = board::Reduction::Outcome;
 
-  RunningRound(const Memory& memory, const Shape& shape, Results& results,
+  RunningRound(const Memory& memory, const Shape& shape, Window& window, Results& results,
                Contributions& contributions, board::Platform& platform);
 
   AttemptWord attempt() const { return AttemptWord::unpack(memory_.control->attempt.load()); }
@@ -54,6 +54,7 @@ class RunningRound {
 
   const Memory& memory_;
   const Shape& shape_;
+  Window& window_;
   Results& results_;
   Contributions& contributions_;
   board::Platform& platform_;

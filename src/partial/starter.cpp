@@ -46,10 +46,10 @@ Duration Starter::grace() const {
 }
 
 bool Starter::window_allows(RoundNumber round) {
-  if (board_.results.window_allows(round)) return true;
+  if (board_.window.allows(round)) return true;
   // Said before the second look: a rank that releases results from here on wakes those who wait.
-  board_.results.set_blocked();
-  if (board_.results.window_allows(round)) return true;
+  board_.window.set_blocked();
+  if (board_.window.allows(round)) return true;
   for (int rank = 0; rank < board_.shape.ranks; ++rank) {
     if (board_.participants.holds_up(rank, round)) blocked_by_ = rank;
   }

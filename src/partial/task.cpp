@@ -67,7 +67,7 @@ Facts PartialTask::facts() {
   note_least_seen(result);
   if (result.seen + 1 < agreement_.next()) {
     // A rank that is behind then calls when it has caught up: others may be waiting for it.
-    rounds_.board().results.set_blocked();
+    rounds_.board().window.set_blocked();
     note_least_seen(result);
   }
   return result;

@@ -194,16 +194,16 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
       carrier.deposit_nothing(Then::wait);
     }
     carrier.await();
-    const std::uint64_t round = carrier.passed() + 1;
-    if (!carrier.receipt(round).contributors.contains(root)) {
-      carrier.pass(round);
+    const std::uint64_t round = carrier.reader().passed() + 1;
+    if (!carrier.reader().receipt(round).contributors.contains(root)) {
+      carrier.reader().pass(round);
       broadcasting_ = false;  // Everybody sees the same round, and stops at the same part.
       throw Error(ErrorCode::rank_lost,
                   "rank " + std::to_string(root) + " was gone before its broadcast was through",
                   "Choose a live root (World::dead() tells who is not)");
     }
-    if (roster_.rank() != root) std::memcpy(part, carrier.values(round), length);
-    carrier.pass(round);
+    if (roster_.rank() != root) std::memcpy(part, carrier.reader().values(round), length);
+    carrier.reader().pass(round);
   }
   broadcasting_ = false;
 }

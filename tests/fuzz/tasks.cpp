@@ -198,9 +198,9 @@ void play_partial(Machine& machine) {
   const auto act = [&](int rank) {
     partial::Board& board = *ranks[rank];
     if (input.below(2) == 0) {
-      board.results.release_through(board.results.published());
+      board.window.release_through(board.results.published());
     } else if (const int slot = board.deposits.writable_slot(); slot >= 0) {
-      board.deposits.describe(slot, 1 + input.below(3), board.results.seen(),
+      board.deposits.describe(slot, 1 + input.below(3), board.window.seen(),
                               machine.platform().now(), partial::Deposits::Form::values);
       board.deposits.put(slot);
       board.participants.set_waiting(board.results.published() + 1);

@@ -47,7 +47,7 @@ class Machine {
     const int slot = ranks_[rank]->deposits.writable_slot();
     auto* const values = static_cast<float*>(ranks_[rank]->deposits.values(slot));
     std::fill_n(values, kElements, value);
-    ranks_[rank]->deposits.describe(slot, 1, ranks_[rank]->results.seen(), 0,
+    ranks_[rank]->deposits.describe(slot, 1, ranks_[rank]->window.seen(), 0,
                                     Deposits::Form::values);
     ranks_[rank]->deposits.put(slot);
     return values;
@@ -92,7 +92,7 @@ TEST(MachineRounds, AResultTakesThePlaceOfTheOnlyShare) {
           << "a rank writes while it has a result";
     }
     machine.take(round);
-    machine.rank(0).results.release_through(round - 1);
+    machine.rank(0).window.release_through(round - 1);
     const MachineRounds::OnlyShare sum = machine.agent().only_share(round);
     ASSERT_TRUE(sum.spare);
     EXPECT_EQ(read(sum.values), std::vector<float>(kElements, float(round)));

@@ -61,12 +61,12 @@ class Machine {
   void deposit_and_wait() {
     const int slot = rank_->deposits.writable_slot();
     *static_cast<float*>(rank_->deposits.values(slot)) = 1;
-    rank_->deposits.describe(slot, 1, rank_->results.seen(), platform_->now(),
+    rank_->deposits.describe(slot, 1, rank_->window.seen(), platform_->now(),
                              partial::Deposits::Form::values);
     rank_->deposits.put(slot);
     rank_->participants.set_waiting(published() + 1);
   }
-  void see_all() { rank_->results.release_through(published()); }
+  void see_all() { rank_->window.release_through(published()); }
   RoundNumber published() const { return rank_->results.published(); }
   /// Whom receipts of the last round say it has waited for.
   int waited_for() const {
