@@ -1,12 +1,12 @@
 #include "partial/task.h"
 
-#include <cmath>
 #include <vector>
 
 #include "board/region.h"
 #include "kernel/kernel.h"
 #include "partial/messages.h"
 #include "partial/scaling.h"
+#include "round/start.h"
 #include "round/step_times.h"
 
 namespace syncopate::detail {
@@ -74,8 +74,7 @@ Facts PartialTask::facts() {
 }
 
 Duration PartialTask::grace() const {
-  if (grace_.share <= 0) return grace_.fixed;
-  return Duration(std::llround(double(typical_step_.count()) * grace_.share));
+  return round::grace_time(grace_, [&] { return typical_step_; });
 }
 
 void PartialTask::post() {
