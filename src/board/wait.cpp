@@ -29,7 +29,7 @@ Time Wait::for_news(Event& event, std::uint64_t seen, Time now, Time until, Agen
   until = std::min({until, deadline_, later(now, platform_.look_after_every())});
   if (agent == Agent::driven && agent_ != nullptr) agent_->attend(event, seen, until);
   const Time woken = lookout_.wait(event, seen, until, watched);
-  roster_.check_seat();
+  roster_.seat().check();
   if (event.read() == seen) look_after_others(event, woken);
   return woken;
 }

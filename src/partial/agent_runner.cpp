@@ -7,10 +7,10 @@ namespace syncopate::partial {
 Time AgentRunner::advance(RoundNumber next, Time now) {
   const RoundNumber published = board_.results.published();
   if (published >= next) return now;
-  const AttemptWord attempt = board_.running.attempt();
+  const AttemptWord attempt = board_.stage.attempt();
   if (attempt.round <= published) return board::kNever;
-  if (board_.running.help() == RunningRound::Outcome::pending) {
-    return stall_.overcome(attempt, now, board_.event(), [&] { board_.running.retry(attempt); });
+  if (board_.stage.help() == Stage::Outcome::pending) {
+    return stall_.overcome(attempt, now, board_.event(), [&] { board_.stage.retry(attempt); });
   }
   agent_.call();  // The rest is the agent's business.
   return board::kNever;

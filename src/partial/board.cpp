@@ -11,7 +11,9 @@ Board::Board(std::byte* memory_of_board, const Shape& shape_of_board, board::Ros
       window(memory, shape, settled, participants, notifier),
       results(memory, shape, settled, participants, window, roster, platform),
       contributions(memory, shape),
-      running(memory, shape, window, results, contributions, platform),
+      attempts(memory, platform),
+      running(memory, shape, attempts, window, results, contributions),
+      stage(memory, shape, attempts, results, contributions),
       deposits(memory, shape, settled, participants, results),
       platform_(platform) {}
 

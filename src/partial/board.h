@@ -2,6 +2,7 @@
 // When rounds start, and who runs them, is decided above it (starter.h and the three runners).
 #pragma once
 
+#include "partial/attempts.h"
 #include "partial/contributions.h"
 #include "partial/deposits.h"
 #include "partial/memory.h"
@@ -11,6 +12,7 @@
 #include "partial/running_round.h"
 #include "partial/settled.h"
 #include "partial/shape.h"
+#include "partial/stage.h"
 #include "partial/window.h"
 
 namespace syncopate::partial {
@@ -38,7 +40,9 @@ class Board {
   Window window;
   Results results;
   Contributions contributions;
-  RunningRound running;
+  Attempts attempts;
+  RunningRound running;  ///< Where ranks run the rounds.
+  Stage stage;           ///< Where an agent does.
   Deposits deposits;
 
  private:

@@ -30,7 +30,7 @@ bool Contributions::decide(RoundNumber round) {
       const auto word = DecideWord::unpack(value);
       if (word.decided > round) return false;
       if (word.decided == round) break;
-      SYNCOPATE_CHECK(word.decided + 1 == round || shape_.pairs(),
+      SYNCOPATE_CHECK(word.decided + 1 == round || shape_.each_sums_up(),
                       "contributions.h 1: a round decides after the one before");
       step(Step::decide);
       const DecideWord decided{.decided = round, .taken = word.deposit, .deposit = 0};
@@ -60,7 +60,7 @@ void Contributions::collect_from(int slot, RoundNumber round) {
 void Contributions::list(RoundNumber round, bool last) {
   terms_.clear();
   count_ = 0;
-  board::ResultHeader header{.round = round, .last = last};  // A copy that lies in registers.
+  header_ = {.round = round, .last = last};
   Time newest = 0;
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (rank % bits::kPerWord == 0) {
@@ -68,7 +68,7 @@ void Contributions::list(RoundNumber round, bool last) {
     }
     const int slot = taken_[rank];
     const auto report = [&](std::uint64_t dropped) {
-      header.dropped += dropped;
+      header_.dropped += dropped;
       if (dropped > 0) bits::insert(reporters_, rank);
     };
     // When the last round runs every rank has said its last word.
@@ -78,18 +78,17 @@ void Contributions::list(RoundNumber round, bool last) {
     report(deposit.dropped.load_relaxed());
     if (deposit.arrived.load_relaxed() >= newest) {
       newest = deposit.arrived.load_relaxed();
-      header.newest = static_cast<std::int16_t>(rank);
+      header_.newest = static_cast<std::int16_t>(rank);
     }
     if (!deposit.has_values()) continue;
     bits::insert(contributors_, rank);
     ++count_;
-    header.weight += deposit.weight.load_relaxed();
-    header.staleness = std::max(header.staleness, round - 1 - deposit.base.load_relaxed());
+    header_.weight += deposit.weight.load_relaxed();
+    header_.staleness = std::max(header_.staleness, round - 1 - deposit.base.load_relaxed());
     // What counts no times adds nothing, be it infinite or no number at all.
     const double times = deposit.factor(shape_.type);
     if (times > 0) terms_.push_back({.values = memory_.values(rank, slot), .weight = times});
   }
-  header_ = header;
 }
 
 void Contributions::prefetch() const {

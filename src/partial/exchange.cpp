@@ -29,13 +29,20 @@ PartialExchange::PartialExchange(board::Roster& roster, board::Platform& platfor
 PartialExchange::AnyRunner PartialExchange::choose_runner(board::Roster& roster,
                                                           board::Platform& platform,
                                                           AgentHandle agent) {
-  if (agent) return partial::AgentRunner(board_, roster, platform, agent);
-  if (board_.shape.pairs()) return partial::PairRunner(board_, starter_, roster, platform);
+  switch (board_.shape.way()) {
+    case partial::Way::agents:
+      return partial::AgentRunner(board_, roster, platform, agent);
+    case partial::Way::pair:
+      return partial::PairRunner(board_, starter_, roster, platform);
+    case partial::Way::local:
+      break;
+  }
   return partial::LocalRunner(board_, starter_, roster, platform);
 }
 
 PartialExchange::~PartialExchange() {
-  if (participation_ == Participation::left || reader_.finished() || !roster_.may_speak()) return;
+  if (participation_ == Participation::left || reader_.finished() || !roster_.seat().may_speak())
+    return;
   take_part_as(Participation::left);
 }
 
@@ -135,12 +142,12 @@ void PartialExchange::deposit_nothing(Then then) {
 }
 
 std::optional<double> PartialExchange::copy_carried(void* into) const {
-  roster_.check_seat();
+  roster_.seat().check();
   return board_.deposits.copy_carried(into);
 }
 
 void PartialExchange::keep_deposits() {
-  roster_.check_seat();
+  roster_.seat().check();
   board_.deposits.keep();
 }
 
@@ -178,7 +185,7 @@ std::uint64_t PartialExchange::await(Runner& runner) {
   const auto published = [&] { return board_.results.published() >= next; };
   for (;;) {
     const std::uint64_t news = board_.event().read();
-    roster_.check_seat();
+    roster_.seat().check();
     if (published()) break;
     const board::Watched watched = runner.watched(next);
     if (runner.settle(next)) break;
@@ -214,7 +221,7 @@ std::uint64_t PartialExchange::await(Runner& runner) {
 std::uint64_t PartialExchange::deliver() {
   const std::uint64_t count = reader_.deliver();
   if (steps_.measures()) steps_.begin(platform_.now());
-  roster_.check_seat();  // Or what was summed up may have changed meanwhile.
+  roster_.seat().check();  // Or what was summed up may have changed meanwhile.
   return count;
 }
 

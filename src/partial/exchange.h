@@ -71,7 +71,7 @@ class PartialExchange {
   }
   /// What every call begins with.
   void check_open() const {
-    roster_.check_seat();
+    roster_.seat().check();
     if (participation_ == partial::Participation::left || reader_.finished()) [[unlikely]]
       refuse_closed();
   }

@@ -56,21 +56,6 @@ void MachineRounds::sum_up(RoundNumber round, double divisor, void* into) {
                       1 / divisor, into);
 }
 
-void MachineRounds::open(RoundNumber round, double divisor) const {
-  step(Step::start);
-  Control& control = *board_.memory.control;
-  control.stage_divisor.store(divisor);
-  std::uint64_t value = control.attempt.load();
-  // There is one stage more than ranks that could sit on one.
-  const AttemptWord next{.round = round, .buffer = board_.results.free_stage(kNoBuffer)};
-  SYNCOPATE_CHECK(next.buffer != kNoBuffer, "machine_rounds.h 1: a stage is free");
-  do {
-    SYNCOPATE_CHECK(AttemptWord::unpack(value).round < round,
-                    "machine_rounds.h 1: only the agent starts rounds");
-    // A rank that has been slow may only now give up on the round before.
-  } while (!control.attempt.replace(value, next.pack()));
-}
-
 int MachineRounds::result_buffer() {
   if (result_ == kNoBuffer) {
     board_.window.look_at_all();

@@ -60,7 +60,8 @@ class Reader {
   void note_passed(RoundNumber round) {
     reading_.pass(round);
     // A fork lets go of nothing.
-    if (!board_.settled.keeps(round) && roster_.may_speak()) board_.window.release_through(round);
+    if (!board_.settled.keeps(round) && roster_.seat().may_speak())
+      board_.window.release_through(round);
   }
 
   Board& board_;
@@ -70,7 +71,7 @@ class Reader {
 };
 
 inline void Reader::pass(RoundNumber round) {
-  roster_.check_seat();  // Or others may have written over what the caller has just used.
+  roster_.seat().check();  // Or others may have written over what the caller has just used.
   if (round > passed()) note_passed(round);
 }
 

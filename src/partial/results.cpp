@@ -75,14 +75,6 @@ int Results::free_buffer(RoundNumber published, int avoid) const {
   return kNoBuffer;
 }
 
-int Results::free_stage(int avoid) const {
-  const bool suspicious = memory_.control->abandoned.load() != 0;
-  for (int buffer = 0; buffer < shape_.stages(); ++buffer) {
-    if (buffer != avoid && !(suspicious && buffers_.in_use(buffer))) return buffer;
-  }
-  return kNoBuffer;
-}
-
 void Results::publish(AttemptWord attempt) {
   step(Step::publish);
   Shared<std::uint64_t>& entry = memory_.ring[attempt.round % shape_.ring()];
@@ -101,8 +93,9 @@ void Results::advance(RoundNumber round) {
   // A hint: a rank that comes late with an old one only sends readers to the ring.
   const std::uint64_t entry = memory_.ring[round % shape_.ring()].load();
   SYNCOPATE_CHECK(AttemptWord::unpack(entry).round >= round, "results.h 2: the ring comes first");
-  SYNCOPATE_CHECK(board::unstepped([&] { return published() + 1 >= round; }) || shape_.pairs(),
-                  "results.h 2: published rounds grow by one");
+  SYNCOPATE_CHECK(
+      board::unstepped([&] { return published() + 1 >= round; }) || shape_.each_sums_up(),
+      "results.h 2: published rounds grow by one");
   memory_.news->latest.store_release(entry);
   memory_.news->event.announce(platform_, round);
 }

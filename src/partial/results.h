@@ -56,8 +56,6 @@ class Results {
   /// A buffer for the round after `published`, other than `avoid`; kNoBuffer if there is none, as
   /// far as it is known how far the ranks have read.
   int free_buffer(RoundNumber published, int avoid) const;
-  /// The same for the sum of this machine alone.
-  int free_stage(int avoid) const;
   /// Publishes the round of `attempt`, unless another attempt at it was published first.
   void publish(AttemptWord attempt);
   /// Lets the counter of published rounds follow the ring.

@@ -97,13 +97,15 @@ void Play::idle() {
   // The rank that has settled most knows best what has not been taken yet.
   const int leader = delivered_[1] > delivered_[0] ? 1 : 0;
   Board& board = exchanges_[leader]->board();
-  for (int rank = 0; board.shape.pairs() && rank < plan_->ranks; ++rank) {
-    if (partial::Pair::both_firm(board.memory, delivered_[rank] + 1)) {
+  for (int rank = 0; board.shape.each_sums_up() && rank < plan_->ranks; ++rank) {
+    const std::uint64_t round = delivered_[rank] + 1;
+    if (exchanges_[rank]->board().settled.through < round &&
+        partial::Pair::both_firm(board.memory, round)) {
       return ledger_.fail("everybody sleeps, and rank " + std::to_string(rank) + " could settle");
     }
   }
   const std::uint64_t round =
-      board.shape.pairs() ? std::max(published_, delivered_[leader]) + 1 : published_ + 1;
+      board.shape.each_sums_up() ? std::max(published_, delivered_[leader]) + 1 : published_ + 1;
   round::Attendance here;
   bool somebody_waits = false;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
@@ -178,7 +180,7 @@ void Play::note_result(int rank, std::uint64_t round) {
 }
 
 bool Play::settled(std::uint64_t round) const {
-  if (!exchanges_[0]->board().shape.pairs()) return false;
+  if (!exchanges_[0]->board().shape.each_sums_up()) return false;
   return ledger_.knows(round) || exchanges_[0]->board().settled.through == round ||
          exchanges_[1]->board().settled.through == round;
 }

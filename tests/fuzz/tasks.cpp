@@ -107,7 +107,7 @@ class Machine {
     board::Seats::prepare(control_.roster(), std::vector<int>{0, 1}, topology_.ranks());
     for (int rank = 0; rank < kOwnRanks; ++rank) {
       rosters_.push_back(std::make_unique<board::Roster>(control_.roster(), rank, platform_));
-      rosters_.back()->join({.pid = 1, .started = 1});
+      rosters_.back()->seat().join({.pid = 1, .started = 1});
       proposals_.emplace_back(*rosters_.back());
     }
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *rosters_[0], platform_);

@@ -26,7 +26,7 @@ class InvariantDeathTest : public ::testing::Test {
     Seats::prepare(seats_.get(), shape_.ranks);
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(seats_.get(), rank, *platform_));
-      rosters_.back()->join({.pid = 100U + rank, .started = 7});
+      rosters_.back()->seat().join({.pid = 100U + rank, .started = 7});
       ranks_.push_back(
           std::make_unique<Board>(memory_.get(), shape_, *rosters_.back(), *platform_));
     }

@@ -35,7 +35,7 @@ class Machine {
       : topology_(topology) {
     board::Seats::prepare(control_.roster(), std::vector<int>{topology.rank}, topology.ranks());
     roster_ = std::make_unique<board::Roster>(control_.roster(), 0, *platform_);
-    roster_->join(board::this_process());
+    roster_->seat().join(board::this_process());
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *roster_, *platform_);
     const auto shape = partial::Shape::of(1, DataType::float32, *roster_, options);
     auto region =
