@@ -11,6 +11,7 @@ Wait::Wait(Roster& roster, Platform& platform, const Duration& timeout, Attendan
       platform_(platform),
       timeout_(timeout),
       agent_(agent),
+      look_after_every_(platform.look_after_every()),
       sharing_(roster, platform),
       lookout_(platform, roster.cores().oversubscribed(),
                roster.local_size() <= CoreSharing::kMostRanks ? &sharing_ : nullptr) {}
@@ -26,7 +27,7 @@ void Wait::give_up(Time now, const std::string& whom, const std::string& where,
 
 Time Wait::for_news(Event& event, std::uint64_t seen, Time now, Time until, Agent agent,
                     const Watched& watched) {
-  until = std::min({until, deadline_, later(now, platform_.look_after_every())});
+  until = std::min({until, deadline_, later(now, look_after_every_)});
   if (agent == Agent::driven && agent_ != nullptr) agent_->attend(event, seen, until);
   const Time woken = lookout_.wait(event, seen, until, watched);
   roster_.seat().check();
@@ -35,7 +36,7 @@ Time Wait::for_news(Event& event, std::uint64_t seen, Time now, Time until, Agen
 }
 
 void Wait::look_after_others(Event& event, Time now) {
-  if (now < later(looked_at_, platform_.look_after_every())) return;
+  if (now < later(looked_at_, look_after_every_)) return;
   looked_at_ = now;
   const bool death = roster_.look_after();
   if (death) event.signal(platform_);

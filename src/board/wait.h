@@ -74,6 +74,7 @@ class Wait {
   Platform& platform_;
   const Duration& timeout_;
   Attendant* agent_;
+  const Time look_after_every_;  ///< As the platform says: asked once, and not in every wait.
   CoreSharing sharing_;
   Lookout lookout_;
   Time began_ = 0;
