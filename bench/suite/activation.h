@@ -31,10 +31,10 @@ class OurActivation : public Ours {
     auto there = peers::Clock::now();
     exchange_->await();
     if (waits) there = peers::Clock::now();
-    const std::uint64_t round = exchange_->passed() + 1;
-    peers::check_ones(
-        {static_cast<const float*>(exchange_->values(round)), exchange_->board().shape.elements});
-    exchange_->pass(round);
+    const std::uint64_t round = exchange_->reader().passed() + 1;
+    peers::check_ones({static_cast<const float*>(exchange_->reader().values(round)),
+                       exchange_->board().shape.elements});
+    exchange_->reader().pass(round);
     // Where all compute, it is chance which of them has a core to look for the round.
     return waits || others_ != peers::Others::compute ? there : peers::Clock::time_point();
   }
@@ -47,9 +47,9 @@ class OurActivation : public Ours {
 
   nlohmann::json close() {
     exchange_->stop();
-    while (!exchange_->finished()) {
+    while (!exchange_->reader().finished()) {
       const std::uint64_t count = exchange_->await();
-      exchange_->pass(exchange_->passed() + count);
+      exchange_->reader().pass(exchange_->reader().passed() + count);
     }
     exchange_.reset();
     return {{"contributors_mean", 1}};
@@ -63,7 +63,7 @@ class OurActivation : public Ours {
     partial::Board& board = exchange_->board();
     for (;;) {
       const std::uint64_t news = board.event().read();
-      if (board.results.published() > board.results.seen()) return;
+      if (board.results.published() > board.window.seen()) return;
       if (others_ == peers::Others::compute) {
         compute();
       } else {

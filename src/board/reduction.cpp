@@ -171,7 +171,7 @@ Reduction::Outcome Reduction::help_with(const ReductionInput& job, int chunk) co
     write(job, chunk);
     step(Step::done);
     // (Others may take this rank for dead although it lives, and take over.)
-    SYNCOPATE_CHECK(shared.load_relaxed() == mine.pack() || !roster_.may_speak(),
+    SYNCOPATE_CHECK(shared.load_relaxed() == mine.pack() || !roster_.seat().may_speak(),
                     "reduction.h 1: a chunk is claimed by one");
     const std::uint64_t done =
         ChunkWord{.tag = job.tag, .phase = ChunkPhase::done, .rank = 0}.pack();

@@ -36,7 +36,7 @@ Region::Region(std::shared_ptr<board::Segment> segment, const board::Roster& ros
       mapping_(segment_->map(offset, with_departures(bytes, roster.local_size()))) {}
 
 Region::~Region() {
-  if (!roster_.same_process()) return;  // A fork of the rank goes; the rank stays.
+  if (!roster_.seat().same_process()) return;  // A fork of the rank goes; the rank stays.
   departed(user_).store(1);
   if (in_use()) return;
   // To the end of the last page: a part of a page would be cleared and kept.

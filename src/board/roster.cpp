@@ -1,7 +1,5 @@
 #include "board/roster.h"
 
-#include "syncopate/error.h"
-
 namespace syncopate::board {
 
 int SharedCores::count() const {
@@ -20,39 +18,11 @@ int SharedCores::count() const {
 }
 
 Roster::Roster(std::byte* memory, int local_rank, Platform& platform)
-    : seats_(memory), platform_(platform), cores_(seats_, platform), local_rank_(local_rank) {}
-
-void Roster::join(const ProcessId& process) {
-  Seat& seat = seats_[local_rank_];
-  step(Step::join);
-  // The seat is taken by its process number first, so that two processes cannot both have it.
-  std::uint64_t nobody = 0;
-  if (!seat.pid.replace(nobody, process.pid)) {
-    throw Error(
-        ErrorCode::environment,
-        "rank " + std::to_string(rank()) + " is already taken by process " + std::to_string(nobody),
-        "Make one World per rank, and start each rank once");
-  }
-  seat.started.store(process.started);
-  seat.cores = platform_.cores().mask;
-  seats_.set_life(local_rank_, Life::absent, Life::present, platform_);
-  check_seat();  // The launcher may have given the seat up: what it had started has ended.
-}
-
-void Roster::leave() { seats_.set_life(local_rank_, Life::present, Life::left, platform_); }
-
-void Roster::refuse_seat() const {
-  const std::string name = "rank " + std::to_string(rank());
-  if (!same_process()) {
-    throw Error(ErrorCode::closed, "a fork of " + name + " has used its world",
-                "Use a world and its collectives in the process that made it; after fork() only "
-                "the parent is the rank");
-  }
-  throw Error(ErrorCode::rank_lost,
-              "the others take " + name + " for dead, though it lives, and go on without it",
-              "End this process: nothing that it does counts any more. See that the program which "
-              "the launcher starts as a rank does not end before the rank does");
-}
+    : seats_(memory),
+      platform_(platform),
+      cores_(seats_, platform),
+      own_(seats_, local_rank, platform),
+      local_rank_(local_rank) {}
 
 RankSet Roster::dead() const {
   RankSet set(world_size());

@@ -1,25 +1,21 @@
-// Who is in the world of one machine, as one rank sees it: which ranks there are, who lives, and
-// this rank's own seat. Nothing here is ever locked; a rank may die at any point.
+// Who is in the world of one machine, as one rank sees it: which ranks there are, and who lives.
+// Nothing here is ever locked; a rank may die at any point.
 //
 // What always holds, the check that guards it, and its test:
 //
-// 1. A seat is taken by one process, once. (Its process number is set by one compare-and-swap from
-//    0 and never again: join() refuses. RosterTest.ASeatIsTakenOnce)
-// 2. A life goes from absent to present to left or dead, or from absent to dead; what has left or
+// 1. A life goes from absent to present to left or dead, or from absent to dead; what has left or
 //    is dead stays so. (SYNCOPATE_CHECK in Seats::set_life.
 //    RosterTest.TheLauncherDoesNotTurnALeaverIntoADeadRank)
-// 3. A rank is found dead only once it was present, and only the launcher says so of one that never
+// 2. A rank is found dead only once it was present, and only the launcher says so of one that never
 //    came. (look_after() asks of present ranks only.
 //    RosterTest.WhoHasNotJoinedIsExpectedUntilTheLauncherSaysOtherwise)
-// 4. A process speaks for a rank only while it holds the rank's seat and is no fork of the one that
-//    took it. (check_seat(). tests/process/fork_test.cpp, false_suspicion_test.cpp)
-// 5. A rank's proposals have the numbers 1, 2, 3 …; only its own process raises them, by one.
+// 3. A rank's proposals have the numbers 1, 2, 3 …; only its own process raises them, by one.
 //    (SYNCOPATE_CHECK in Proposals::propose. AgreementsTest.RanksAgreeInStepAndSeeWhoDoesNot)
 #pragma once
 
 #include <string>
 
-#include "board/origin.h"
+#include "board/own_seat.h"
 #include "board/platform.h"
 #include "board/seats.h"
 #include "syncopate/rank_set.h"
@@ -58,21 +54,9 @@ class Roster {
   /// Whether the world has other machines.
   bool across() const { return world_size() != local_size(); }
 
-  /// Takes the seat; throws Error if a live process has it already, or others have given it up.
-  void join(const ProcessId& process);
-  void leave();
-  /// Whether this is the process that has made the roster, and not a fork of it.
-  bool same_process() const { return origin_.here(); }
-  /// Whether this process may change the board on behalf of its rank: it is no fork, and the others
-  /// still count on the rank. (They may be wrong about a rank that lives.)
-  bool may_speak() const { return same_process() && seats_.counted_on(local_rank_); }
-  /// Throws Error unless this process may speak for its rank. What a rank calls asks this before it
-  /// changes anything, while it waits, and before it trusts what it has read: for a rank that they
-  /// take for dead the others wait no longer. Costs two words that stay in the cache.
-  void check_seat() const {
-    if (!may_speak()) [[unlikely]]
-      refuse_seat();
-  }
+  /// This rank's own.
+  OwnSeat& seat() { return own_; }
+  const OwnSeat& seat() const { return own_; }
 
   /// Whether waiting for the rank makes sense: it is there, or may still come.
   bool expected(int local_rank) const {
@@ -94,12 +78,10 @@ class Roster {
   const Seats& seats() const { return seats_; }
 
  private:
-  [[noreturn]] void refuse_seat() const;
-
   Seats seats_;
   Platform& platform_;
   SharedCores cores_;
-  Origin origin_;
+  OwnSeat own_;
   int local_rank_;
 };
 

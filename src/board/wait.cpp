@@ -12,6 +12,7 @@ Wait::Wait(Roster& roster, Platform& platform, const Duration& timeout, Attendan
       platform_(platform),
       timeout_(timeout),
       agent_(agent),
+      look_after_every_(platform.look_after_every()),
       sharing_(roster, platform),
       lookout_(platform, roster.cores().oversubscribed(),
                roster.local_size() <= CoreSharing::kMostRanks ? &sharing_ : nullptr) {}
@@ -27,16 +28,16 @@ void Wait::give_up(Time now, const std::string& whom, const std::string& where,
 
 Time Wait::for_news(Event& event, std::uint64_t seen, Time now, Time until, Agent agent,
                     const Watched& watched) {
-  until = std::min({until, deadline_, later(now, platform_.look_after_every())});
+  until = std::min({until, deadline_, later(now, look_after_every_)});
   if (agent == Agent::driven && agent_ != nullptr) agent_->attend(event, seen, until);
   const Time woken = lookout_.wait(event, seen, until, watched);
-  roster_.check_seat();
+  roster_.seat().check();
   if (event.read() == seen) look_after_others(event, woken);
   return woken;
 }
 
 void Wait::look_after_others(Event& event, Time now) {
-  if (now < later(looked_at_, platform_.look_after_every())) return;
+  if (now < later(looked_at_, look_after_every_)) return;
   looked_at_ = now;
   check_interrupt(roster_.rank());
   const bool death = roster_.look_after();

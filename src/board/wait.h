@@ -44,6 +44,10 @@ class Wait {
   }
   bool expired(Time now) const { return now >= deadline_; }
   Duration lasted(Time now) const { return Duration(now - began_); }
+  /// Throws if the agent, on which the wait depends, has failed or is dead.
+  void check_agent() const {
+    if (agent_ != nullptr) agent_->check();
+  }
   /// What was waited for has come.
   void succeed() { note_wait(roster_, /*in_vain=*/false); }
   /// The deadline has passed: throws Error(timeout) that says "rank 3 waited 5 s for WHOM in
@@ -70,6 +74,7 @@ class Wait {
   Platform& platform_;
   const Duration& timeout_;
   Attendant* agent_;
+  const Time look_after_every_;  ///< As the platform says: asked once, and not in every wait.
   CoreSharing sharing_;
   Lookout lookout_;
   Time began_ = 0;

@@ -41,13 +41,13 @@ Exchange::AnyRunner Exchange::choose_runner(const GroupOptions& options, agent::
 }
 
 Exchange::~Exchange() {
-  if (state_ == State::closed || !roster_.may_speak()) return;
+  if (state_ == State::closed || !roster_.seat().may_speak()) return;
   board_.leave();
   with_runner([](auto& runner) { runner.notify(); });
 }
 
 void Exchange::check_open() const {
-  roster_.check_seat();
+  roster_.seat().check();
   if (state_ != State::closed) return;
   throw Error(ErrorCode::closed, "this group average was used after leave()",
               "Make a new one to go on");
@@ -156,7 +156,7 @@ GroupReceipt Exchange::finish(void* out) {
   const int buffer = board_.results.buffer_of(group_.here());
   const int slot = with_runner([&](auto& runner) { return await_free_slot(runner); });
   merger_.merge(group_.step, buffer, out != nullptr ? out : board_.publications.values(slot));
-  roster_.check_seat();  // Or others may have written over what was merged.
+  roster_.seat().check();  // Or others may have written over what was merged.
   GroupReceipt told = receipt(buffer, waited);
   working_ = slot;
   state_ = State::computing;

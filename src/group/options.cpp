@@ -2,6 +2,7 @@
 
 #include "base/options.h"
 #include "board/roster.h"
+#include "board/words.h"
 #include "group/shape.h"
 #include "round/groups.h"
 #include "syncopate/error.h"

@@ -157,13 +157,19 @@ void add_blocks(Pass<Format> pass, std::size_t first, std::size_t last) {
 }
 
 /// Fewer elements than a vector holds. Side by side, because the additions of one wait for each
-/// other.
+/// other. A part of `sum`, which for so few takes no longer than a call would.
 template <typename Scalar>
-inline void add_few(const Pass<Scalar>& pass, std::size_t elements) {
+[[gnu::always_inline]] inline void add_few(const Pass<Scalar>& pass, std::size_t elements) {
   std::size_t at = 0;
   for (; at + 4 <= elements; at += 4) add_vectors(pass, at, std::make_index_sequence<4>());
   for (; at + 2 <= elements; at += 2) add_vectors(pass, at, std::make_index_sequence<2>());
   if (at < elements) add_vectors(pass, at, std::make_index_sequence<1>());
+}
+
+/// The same, for the ends of a longer vector.
+template <typename Scalar>
+[[gnu::noinline]] void add_end(const Pass<Scalar>& pass, std::size_t elements) {
+  add_few(pass, elements);
 }
 
 inline bool is_term(std::span<const Term> terms, const void* out) {
@@ -171,18 +177,15 @@ inline bool is_term(std::span<const Term> terms, const void* out) {
                      [&](const Term& term) { return term.values == out; });
 }
 
+/// At least as many elements as a vector holds.
 template <typename Format>
-void sum(std::size_t elements, std::span<const Term> terms, double scale, void* out, Store store) {
+[[gnu::noinline]] void sum_vectors(std::size_t elements, std::span<const Term> terms, double scale,
+                                   void* out, Store store) {
   using Element = typename Format::Element;
   constexpr std::size_t width = Format::Lanes::width;
   constexpr std::size_t vector_bytes = width * sizeof(Element);
 
   auto* bytes = static_cast<std::byte*>(out);
-  using Scalar = ScalarFormat<Element>;
-  if (elements < width) {
-    add_few(Pass<Scalar>{.terms = terms, .out = bytes, .scale = scale}, elements);
-    return;
-  }
   Pass<Format> pass{.terms = terms, .out = bytes, .scale = scale};
   const auto one = std::make_index_sequence<1>();
 
@@ -200,8 +203,8 @@ void sum(std::size_t elements, std::span<const Term> terms, double scale, void* 
   const bool in_place = (first != 0 || last != elements) && is_term(terms, out);
   Pass<Format> edge = pass;
   edge.stream = false;
-  Pass<Scalar> rest{.terms = terms, .out = bytes, .scale = scale};
-  if (first != 0) in_place ? add_few(rest, first) : add_vectors(edge, 0, one);
+  Pass<ScalarFormat<Element>> rest{.terms = terms, .out = bytes, .scale = scale};
+  if (first != 0) in_place ? add_end(rest, first) : add_vectors(edge, 0, one);
   if (last - first <= 4 * width) {
     pass.first = first;
     add_block(pass, last - first);
@@ -210,11 +213,21 @@ void sum(std::size_t elements, std::span<const Term> terms, double scale, void* 
   }
   if (last != elements) {
     rest.first = last;
-    in_place ? add_few(rest, elements - last) : add_vectors(edge, elements - width, one);
+    in_place ? add_end(rest, elements - last) : add_vectors(edge, elements - width, one);
   }
   if constexpr (Format::streams) {
     if (pass.stream) Format::fence();
   }
+}
+
+template <typename Format>
+void sum(std::size_t elements, std::span<const Term> terms, double scale, void* out, Store store) {
+  using Scalar = ScalarFormat<typename Format::Element>;
+  if (elements >= Format::Lanes::width) {
+    return sum_vectors<Format>(elements, terms, scale, out, store);
+  }
+  auto* bytes = static_cast<std::byte*>(out);
+  add_few(Pass<Scalar>{.terms = terms, .out = bytes, .scale = scale}, elements);
 }
 
 /// Chooses the format; `Formats` names a level's four.

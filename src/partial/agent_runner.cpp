@@ -7,19 +7,19 @@ namespace syncopate::partial {
 Time AgentRunner::advance(RoundNumber next, Time now) {
   const RoundNumber published = board_.results.published();
   if (published >= next) return now;
-  const AttemptWord attempt = board_.running.attempt();
+  const AttemptWord attempt = board_.stage.attempt();
   if (attempt.round <= published) return board::kNever;
-  if (board_.running.help() == RunningRound::Outcome::pending) {
-    return stall_.overcome(attempt, now, board_.event(), [&] { board_.running.retry(attempt); });
+  if (board_.stage.help() == Stage::Outcome::pending) {
+    return stall_.overcome(attempt, now, board_.event(), [&] { board_.stage.retry(attempt); });
   }
-  notify(Then::go_on);  // The rest is the agent's business.
+  agent_.call();  // The rest is the agent's business.
   return board::kNever;
 }
 
 void AgentRunner::poll(RoundNumber next, Time now) {
   agent_.check();
   board_.participants.set_waiting(next);  // The agent starts rounds only for ranks that wait.
-  notify(Then::go_on);
+  agent_.call();
   advance(next, now);
 }
 

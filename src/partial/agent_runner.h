@@ -23,8 +23,9 @@ class AgentRunner {
   bool expect(const Arrival& /*arrival*/) { return false; }
   void deposit(const Arrival& arrival, Time& arrived_at) {
     board_.deposits.put(arrival.slot, arrival.next - 1, arrived_at);
-    notify(arrival.then);
+    arrival.then == Then::wait ? begin_waiting() : agent_.call();
   }
+  void begin_waiting() { agent_.notify_unless_driving(); }
   bool has_result(RoundNumber next) const { return board_.results.published() >= next; }
   bool settle(RoundNumber /*next*/) { return false; }
   bool looks_at_once() const { return true; }
@@ -32,12 +33,7 @@ class AgentRunner {
   void poll(RoundNumber next, Time now);
   board::Watched watched(RoundNumber /*next*/) const { return {}; }
   bool give_up(RoundNumber /*next*/) { return false; }
-  void delivered() {}
-  bool releases(RoundNumber /*round*/) const { return true; }
-  void offer(RoundNumber /*next*/) { notify(Then::go_on); }
-  void notify(Then then) { then == Then::wait ? agent_.notify_unless_driving() : agent_.call(); }
-  void check() const { agent_.check(); }
-  RankSet dead() const { return agent_.dead(roster_); }
+  void offer(RoundNumber /*next*/) { agent_.call(); }
   std::string blame(RoundNumber round) const;
 
  private:

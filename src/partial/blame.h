@@ -22,7 +22,7 @@ std::string names_of(const board::Roster& roster, const Guilty& guilty) {
 /// The ranks that hold chunks of `round`, if it runs; empty if none does.
 inline std::string chunk_holders(const Board& board, const board::Roster& roster,
                                  RoundNumber round) {
-  const AttemptWord attempt = board.running.attempt();
+  const AttemptWord attempt = board.attempts.current();
   if (attempt.round < round) return "";
   return names_of(
       roster, [&](int rank) { return board.results.buffers().holds_chunk(attempt.buffer, rank); });

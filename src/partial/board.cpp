@@ -3,13 +3,17 @@
 namespace syncopate::partial {
 
 Board::Board(std::byte* memory_of_board, const Shape& shape_of_board, board::Roster& roster,
-             board::Platform& platform)
+             board::Platform& platform, board::Attendant* agent)
     : shape(shape_of_board),
       memory(memory_of_board, shape),
-      participants(memory, shape, settled, roster, platform),
-      results(memory, shape, settled, participants, roster, platform),
+      notifier(memory.news->event, platform, agent),
+      participants(memory, shape, settled, roster, notifier),
+      window(memory, shape, settled, participants, notifier),
+      results(memory, shape, settled, participants, window, roster, platform),
       contributions(memory, shape),
-      running(memory, shape, results, contributions, platform),
+      attempts(memory, platform),
+      running(memory, shape, attempts, window, results, contributions),
+      stage(memory, shape, attempts, results, contributions),
       deposits(memory, shape, settled, participants, results),
       platform_(platform) {}
 

@@ -2,19 +2,26 @@
 // When rounds start, and who runs them, is decided above it (starter.h and the three runners).
 #pragma once
 
+#include "partial/attempts.h"
 #include "partial/contributions.h"
 #include "partial/deposits.h"
 #include "partial/memory.h"
+#include "partial/notifier.h"
 #include "partial/participants.h"
 #include "partial/results.h"
 #include "partial/running_round.h"
+#include "partial/settled.h"
 #include "partial/shape.h"
+#include "partial/stage.h"
+#include "partial/window.h"
 
 namespace syncopate::partial {
 
 class Board {
  public:
-  Board(std::byte* memory, const Shape& shape, board::Roster& roster, board::Platform& platform);
+  /// `agent` is whom a rank tells what is new, where an agent runs the rounds.
+  Board(std::byte* memory, const Shape& shape, board::Roster& roster, board::Platform& platform,
+        board::Attendant* agent = nullptr);
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
@@ -28,10 +35,14 @@ class Board {
   const Shape shape;
   const Memory memory;
   Settled settled;
+  const Notifier notifier;
   Participants participants;
+  Window window;
   Results results;
   Contributions contributions;
-  RunningRound running;
+  Attempts attempts;
+  RunningRound running;  ///< Where ranks run the rounds.
+  Stage stage;           ///< Where an agent does.
   Deposits deposits;
 
  private:

@@ -1,7 +1,6 @@
 #include "partial/contributions.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/bits.h"
 #include "base/check.h"
@@ -31,7 +30,7 @@ bool Contributions::decide(RoundNumber round) {
       const auto word = DecideWord::unpack(value);
       if (word.decided > round) return false;
       if (word.decided == round) break;
-      SYNCOPATE_CHECK(word.decided + 1 == round || shape_.pairs(),
+      SYNCOPATE_CHECK(word.decided + 1 == round || shape_.each_sums_up(),
                       "contributions.h 1: a round decides after the one before");
       step(Step::decide);
       const DecideWord decided{.decided = round, .taken = word.deposit, .deposit = 0};
@@ -60,11 +59,13 @@ void Contributions::collect_from(int slot, RoundNumber round) {
 
 void Contributions::list(RoundNumber round, bool last) {
   terms_.clear();
-  std::fill(contributors_.begin(), contributors_.end(), 0);
-  std::fill(reporters_.begin(), reporters_.end(), 0);
+  count_ = 0;
   header_ = {.round = round, .last = last};
   Time newest = 0;
   for (int rank = 0; rank < shape_.ranks; ++rank) {
+    if (rank % bits::kPerWord == 0) {
+      contributors_[bits::word_of(rank)] = reporters_[bits::word_of(rank)] = 0;
+    }
     const int slot = taken_[rank];
     const auto report = [&](std::uint64_t dropped) {
       header_.dropped += dropped;
@@ -81,18 +82,13 @@ void Contributions::list(RoundNumber round, bool last) {
     }
     if (!deposit.has_values()) continue;
     bits::insert(contributors_, rank);
+    ++count_;
     header_.weight += deposit.weight.load_relaxed();
     header_.staleness = std::max(header_.staleness, round - 1 - deposit.base.load_relaxed());
     // What counts no times adds nothing, be it infinite or no number at all.
     const double times = deposit.factor(shape_.type);
     if (times > 0) terms_.push_back({.values = memory_.values(rank, slot), .weight = times});
   }
-}
-
-int Contributions::count() const {
-  int ranks = 0;
-  for (const std::uint64_t bits : contributors_) ranks += std::popcount(bits);
-  return ranks;
 }
 
 void Contributions::prefetch() const {

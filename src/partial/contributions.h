@@ -38,7 +38,7 @@ class Contributions {
   std::span<const std::uint64_t> contributors() const { return contributors_; }
   std::span<const std::uint64_t> reporters() const { return reporters_; }
   /// How many ranks contribute; some may have given weight to nothing.
-  int count() const;
+  int count() const { return count_; }
   /// What their sum is multiplied by, in a world of this machine alone.
   double scale() const { return 1 / shape_.scaling().divisor(count(), header_.weight); }
   /// The slot of `rank` that was taken; kNoSlot: none.
@@ -56,6 +56,7 @@ class Contributions {
   const Memory& memory_;
   const Shape& shape_;
   board::ResultHeader header_;
+  int count_ = 0;
   std::vector<int> taken_;  ///< By rank: the slot that was taken, or kNoSlot.
   std::vector<board::Term> terms_;
   std::vector<std::uint64_t> contributors_;

@@ -21,7 +21,8 @@ Deposits::Deposits(const Memory& memory, const Shape& shape, const Settled& sett
       settled_(settled),
       participants_(participants),
       results_(results),
-      me_(participants.me()) {}
+      me_(participants.me()),
+      in_turn_(shape.each_sums_up()) {}
 
 DecideWord Deposits::meaning(std::uint64_t value) const {
   const auto said = DecideWord::unpack(value);
@@ -31,7 +32,7 @@ DecideWord Deposits::meaning(std::uint64_t value) const {
 
 bool Deposits::taken_is_free(const DecideWord& word) const {
   if (word.taken == 0 || results_.published() < word.decided) return false;
-  return !shape_.pairs() || Pair::has_seen(participants_, word.decided);
+  return !in_turn_ || Pair::has_seen(participants_, word.decided);
 }
 
 int Deposits::free_slot(const DecideWord& word, int avoid) const {
@@ -40,7 +41,7 @@ int Deposits::free_slot(const DecideWord& word, int avoid) const {
     return slot != avoid && slot != word.deposit - 1 && (slot != word.taken - 1 || taken_free);
   };
   // Where the other of a pair looks for it.
-  if (shape_.pairs() && usable(Pair::slot_of(word.decided + 1))) {
+  if (in_turn_ && usable(Pair::slot_of(word.decided + 1))) {
     return Pair::slot_of(word.decided + 1);
   }
   // The slot used last is the one in the caches.

@@ -98,6 +98,7 @@ class Deposits {
   const Participants& participants_;
   const Results& results_;
   int me_;
+  bool in_turn_;  ///< Slots are used in turn, and read by the other rank (pair.h).
   bool keeps_ = false;
   std::uint64_t dropped_ = 0;
   std::uint32_t unreported_ = 0;

@@ -19,37 +19,39 @@ PartialExchange::PartialExchange(board::Roster& roster, board::Platform& platfor
     : kept_(std::move(kept)),
       roster_(roster),
       platform_(platform),
-      options_(options),
-      board_(memory, shape, roster, platform),
+      board_(memory, shape, roster, platform, agent),
       starter_(board_, options.trigger, options.grace),
       runner_(choose_runner(roster, platform, agent)),
       wait_(roster, platform, timeout, agent),
-      reading_(board_.results.seen()),
-      receipts_(roster, board_.results, starter_),
+      reader_(board_, starter_, roster, agent),
       steps_(options.grace, board_.participants, platform.now()) {}
 
 PartialExchange::AnyRunner PartialExchange::choose_runner(board::Roster& roster,
                                                           board::Platform& platform,
                                                           agent::AgentHandle agent) {
-  if (agent) return partial::AgentRunner(board_, roster, platform, agent);
-  if (board_.shape.pairs()) return partial::PairRunner(board_, starter_, roster, platform);
+  switch (board_.shape.way()) {
+    case partial::Way::agents:
+      return partial::AgentRunner(board_, roster, platform, agent);
+    case partial::Way::pair:
+      return partial::PairRunner(board_, starter_, roster, platform);
+    case partial::Way::local:
+      break;
+  }
   return partial::LocalRunner(board_, starter_, roster, platform);
 }
 
 PartialExchange::~PartialExchange() {
-  if (participation_ == Participation::left || finished() || !roster_.may_speak()) return;
+  if (participation_ == Participation::left || reader_.finished() || !roster_.seat().may_speak())
+    return;
   take_part_as(Participation::left);
 }
 
 void PartialExchange::take_part_as(Participation participation) {
   participation_ = participation;
   board_.participants.set_participation(participation, board_.deposits.untold());
-  with_runner([](auto& runner) { runner.notify(Then::go_on); });
 }
 
-void PartialExchange::check_open() const {
-  roster_.check_seat();
-  if (participation_ != Participation::left && !finished()) return;
+void PartialExchange::refuse_closed() {
   throw Error(ErrorCode::closed, "this collective was used after finish() or leave()",
               "Make a new one to go on");
 }
@@ -66,13 +68,12 @@ void* PartialExchange::own_slot() {
 
 void PartialExchange::begin_call() {
   check_open();
-  if (const RoundNumber read = reading_.to_pass(); read > 0) note_passed(read);
-  reading_.begin();
+  reader_.begin_call();
 }
 
 void PartialExchange::check_deposit(double weight, double largest) {
   begin_call();
-  with_runner([](auto& runner) { runner.check(); });
+  wait_.check_agent();
   if (participation_ != Participation::active) {
     throw Error(ErrorCode::closed, "a deposit after stop()", "Deposit everything before stop()");
   }
@@ -81,7 +82,7 @@ void PartialExchange::check_deposit(double weight, double largest) {
 
 void PartialExchange::set_waiting(bool waiting) {
   waiting_ = waiting;
-  board_.participants.set_waiting(waiting ? reading_.next() : 0);
+  board_.participants.set_waiting(waiting ? reader_.next() : 0);
 }
 
 template <partial::Runner Runner>
@@ -92,20 +93,19 @@ void PartialExchange::arrive(Runner& runner, const Arrival& arrival) {
   // The rounds handed out before are no longer read. That this rank waits is said before the
   // deposit, so that one look at the others after it is enough: a rank that comes later sees that
   // this one waits. A rank that is late will not wait.
-  const RoundNumber done = reading_.delivered();
+  const RoundNumber done = reader_.delivered();
   const bool waits = arrival.then == Then::wait && !runner.has_result(arrival.next);
-  const bool unblocked = waits ? board_.results.release_through_and_wait(done, arrival.next)
-                               : board_.results.release_through(done);
+  waits ? board_.window.release_through_and_wait(done, arrival.next)
+        : board_.window.release_through(done);
   waiting_ = waiting_ || waits;
-  if (unblocked) runner.notify(Then::go_on);
   news_before_deposit_ = board_.event().read();
 }
 
 template <partial::Runner Runner>
 void PartialExchange::put(Runner& runner, double weight, Then then, Deposits::Form form) {
-  const Arrival arrival{.slot = writing_, .next = reading_.next(), .then = then};
+  const Arrival arrival{.slot = writing_, .next = reader_.next(), .then = then};
   arrive(runner, arrival);
-  board_.deposits.describe(arrival.slot, weight, reading_.delivered(), arrived_at_, form);
+  board_.deposits.describe(arrival.slot, weight, reader_.delivered(), arrived_at_, form);
   writing_ = partial::kNoSlot;
   runner.deposit(arrival, arrived_at_);
 }
@@ -134,7 +134,7 @@ void PartialExchange::restore(const void* sum, std::size_t elements, double weig
 void PartialExchange::deposit_nothing(Then then) {
   check_deposit(0, base::kLargestWeight);
   with_runner([&](auto& runner) {
-    const Arrival arrival{.slot = partial::kNoSlot, .next = reading_.next(), .then = then};
+    const Arrival arrival{.slot = partial::kNoSlot, .next = reader_.next(), .then = then};
     arrive(runner, arrival);
     writing_ = partial::kNoSlot;  // Arriving may use the slot that was handed out for writing.
     runner.deposit(arrival, arrived_at_);
@@ -142,18 +142,18 @@ void PartialExchange::deposit_nothing(Then then) {
 }
 
 std::optional<double> PartialExchange::copy_carried(void* into) const {
-  roster_.check_seat();
+  roster_.seat().check();
   return board_.deposits.copy_carried(into);
 }
 
 void PartialExchange::keep_deposits() {
-  roster_.check_seat();
+  roster_.seat().check();
   board_.deposits.keep();
 }
 
 bool PartialExchange::ready() {
   begin_call();
-  const RoundNumber next = reading_.next();
+  const RoundNumber next = reader_.next();
   return with_runner([&](auto& runner) {
     if (runner.has_result(next)) return true;
     runner.poll(next, platform_.now());
@@ -163,18 +163,18 @@ bool PartialExchange::ready() {
 
 std::uint64_t PartialExchange::await() {
   begin_call();
-  let_go(reading_.delivered());
+  board_.window.release_through(reader_.delivered());
   return with_runner([&](auto& runner) { return await(runner); });
 }
 
 template <partial::Runner Runner>
 std::uint64_t PartialExchange::await(Runner& runner) {
-  const RoundNumber next = reading_.next();
+  const RoundNumber next = reader_.next();
   if (runner.has_result(next)) {
     if (waiting_) set_waiting(false);
     runner.offer(next);
-    receipts_.note_wait(0, Duration(0));
-    return deliver(runner);
+    reader_.note_wait(0, Duration(0));
+    return deliver();
   }
   starter_.forget_who_blocked();
   Time now = waiting_
@@ -185,7 +185,7 @@ std::uint64_t PartialExchange::await(Runner& runner) {
   const auto published = [&] { return board_.results.published() >= next; };
   for (;;) {
     const std::uint64_t news = board_.event().read();
-    roster_.check_seat();
+    roster_.seat().check();
     if (published()) break;
     const board::Watched watched = runner.watched(next);
     if (runner.settle(next)) break;
@@ -205,7 +205,7 @@ std::uint64_t PartialExchange::await(Runner& runner) {
       // did.
       if (!waiting_) {
         set_waiting(true);
-        runner.notify(Then::wait);
+        runner.begin_waiting();
       }
       now = platform_.now();
       continue;
@@ -214,59 +214,26 @@ std::uint64_t PartialExchange::await(Runner& runner) {
   }
   set_waiting(false);
   wait_.succeed();
-  receipts_.note_wait(next, wait_.lasted(now));
-  return deliver(runner);
+  reader_.note_wait(next, wait_.lasted(now));
+  return deliver();
 }
 
-template <partial::Runner Runner>
-std::uint64_t PartialExchange::deliver(Runner& runner) {
-  const std::uint64_t count = reading_.deliver(board_.results.published());
-  runner.delivered();
+std::uint64_t PartialExchange::deliver() {
+  const std::uint64_t count = reader_.deliver();
   if (steps_.measures()) steps_.begin(platform_.now());
-  if (board_.results.is_last(reading_.delivered())) reading_.deliver_last();
-  roster_.check_seat();  // Or what was summed up may have changed meanwhile.
+  roster_.seat().check();  // Or what was summed up may have changed meanwhile.
   return count;
-}
-
-void PartialExchange::pass(RoundNumber round) {
-  roster_.check_seat();  // Or others may have written over what the caller has just used.
-  if (round > passed()) note_passed(round);
-}
-
-void PartialExchange::note_passed(RoundNumber round) {
-  reading_.pass(round);
-  const bool releases = with_runner([&](auto& runner) { return runner.releases(round); });
-  if (releases && roster_.may_speak()) let_go(round);  // A fork lets go of nothing.
-}
-
-void PartialExchange::stop_reading(RoundNumber round, bool used) noexcept {
-  if (!reading_.reads(round)) return;
-  used ? note_passed(round) : reading_.stop_reading();
-}
-
-void PartialExchange::let_go(RoundNumber round) {
-  if (!board_.results.release_through(round)) return;
-  with_runner([](auto& runner) { runner.notify(Then::go_on); });
-}
-
-const void* PartialExchange::values(RoundNumber round) const {
-  return board_.results.buffers().values(board_.results.buffer_of(round));
-}
-
-Receipt PartialExchange::receipt(RoundNumber round) const {
-  return receipts_.make(round,
-                        std::visit([](const auto& runner) { return runner.dead(); }, runner_));
 }
 
 void PartialExchange::stop() {
   begin_call();
-  let_go(reading_.delivered());
+  board_.window.release_through(reader_.delivered());
   if (participation_ == Participation::active) take_part_as(Participation::finishing);
 }
 
 void PartialExchange::leave() {
   begin_call();
-  let_go(reading_.delivered());
+  board_.window.release_through(reader_.delivered());
   take_part_as(Participation::left);
 }
 

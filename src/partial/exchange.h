@@ -16,8 +16,7 @@
 #include "partial/board.h"
 #include "partial/local_runner.h"
 #include "partial/pair_runner.h"
-#include "partial/reading.h"
-#include "partial/receipts.h"
+#include "partial/reader.h"
 #include "partial/starter.h"
 #include "partial/step_timer.h"
 #include "syncopate/partial_allreduce.h"
@@ -50,30 +49,17 @@ class PartialExchange {
 
   bool ready();
   /// Waits for a round that this rank has not passed; returns how many there are. The first of them
-  /// is passed() + 1.
+  /// is reader().passed() + 1.
   std::uint64_t await();
-  const void* values(RoundNumber round) const;
-  Receipt receipt(RoundNumber round) const;
-  /// The rank is done with the rounds up to this one, which await() has handed out. What it has not
-  /// passed when it calls again is handed out again.
-  void pass(RoundNumber round);
-  RoundNumber passed() const { return reading_.passed(); }
-  /// Passes the round with the next call, or when stop_reading() says so.
-  void read(RoundNumber round) { reading_.read(round); }
-  /// If that is the round read last: passes it now, or not at all unless the rank has `used` it.
-  void stop_reading(RoundNumber round, bool used) noexcept;
+  partial::Reader& reader() { return reader_; }
+  const partial::Reader& reader() const { return reader_; }
 
   /// No more deposits from this rank.
   void stop();
-  /// Whether the rank has passed the last round of all.
-  bool finished() const { return reading_.finished(); }
   void leave();
 
-  const PartialOptions& options() const { return options_; }
   Board& board() { return board_; }
   const Board& board() const { return board_; }
-  /// For tests: where two ranks settle rounds; else null.
-  const partial::PairRunner* pair() const { return std::get_if<partial::PairRunner>(&runner_); }
 
  private:
   using AnyRunner = std::variant<partial::LocalRunner, partial::PairRunner, partial::AgentRunner>;
@@ -84,9 +70,14 @@ class PartialExchange {
   decltype(auto) with_runner(const Action& action) {
     return std::visit(action, runner_);
   }
-  void check_open() const;
+  /// What every call begins with.
+  void check_open() const {
+    roster_.seat().check();
+    if (participation_ == partial::Participation::left || reader_.finished()) [[unlikely]]
+      refuse_closed();
+  }
+  [[noreturn]] static void refuse_closed();
   void* own_slot();
-  /// What every call begins with that may hand out rounds, or lets go of those handed out.
   void begin_call();
   void check_deposit(double weight, double largest);
   template <partial::Runner Runner>
@@ -96,23 +87,18 @@ class PartialExchange {
   void arrive(Runner& runner, const partial::Arrival& arrival);
   template <partial::Runner Runner>
   std::uint64_t await(Runner& runner);
-  template <partial::Runner Runner>
-  std::uint64_t deliver(Runner& runner);
-  void note_passed(RoundNumber round);
-  void let_go(RoundNumber round);
+  std::uint64_t deliver();
   void set_waiting(bool waiting);
   void take_part_as(partial::Participation participation);
 
   std::shared_ptr<void> kept_;  ///< First, to go last: the memory and the world.
   board::Roster& roster_;
   board::Platform& platform_;
-  PartialOptions options_;
   Board board_;
   partial::Starter starter_;
   AnyRunner runner_;
   board::Wait wait_;
-  partial::Reading reading_;
-  partial::Receipts receipts_;
+  partial::Reader reader_;
   partial::StepTimer steps_;
 
   partial::Participation participation_ = partial::Participation::active;

@@ -27,7 +27,7 @@ Time LocalRunner::start(RoundNumber next, bool last, Time now) {
   if (board_.running.start(next, last)) {
     if (helpers_ > 0) board_.signal_helpers(helpers_);
   } else if (board_.running.attempt().round < next) {
-    board_.results.set_blocked();
+    board_.window.set_blocked();
     return now + board::kShortly;
   }
   return 0;

@@ -35,6 +35,7 @@ class LocalRunner {
   }
   void deposit(const Arrival& arrival, Time& arrived_at);
 
+  void begin_waiting() {}
   bool has_result(RoundNumber next) const { return board_.results.published() >= next; }
   bool settle(RoundNumber /*next*/) { return false; }
   /// If a round needs all, the last to arrive runs it. The others leave the board alone at first,
@@ -44,17 +45,12 @@ class LocalRunner {
   void poll(RoundNumber next, Time now) { advance(next, now); }
   board::Watched watched(RoundNumber /*next*/) const { return {}; }
   bool give_up(RoundNumber /*next*/) { return false; }
-  void delivered() {}
-  bool releases(RoundNumber /*round*/) const { return true; }
   void offer(RoundNumber next) {
     offer(next, [] {});
   }
   /// `before_start` is called before the round starts.
   template <typename BeforeStart>
   void offer(RoundNumber next, const BeforeStart& before_start);
-  void notify(Then /*then*/) {}
-  void check() const {}
-  RankSet dead() const { return roster_.dead(); }
   std::string blame(RoundNumber round) const;
 
  private:

@@ -10,7 +10,7 @@ using board::step;
 using board::Step;
 
 void MachineRounds::take(RoundNumber round, Share& share) {
-  SYNCOPATE_CHECK(board::unstepped([&] { return board_.results.in_window(round); }),
+  SYNCOPATE_CHECK(board::unstepped([&] { return board_.window.holds(round); }),
                   "machine_rounds.h 2: no round is taken beyond the window");
   Contributions& taken = board_.contributions;
   taken.decide(round);
@@ -56,24 +56,9 @@ void MachineRounds::sum_up(RoundNumber round, double divisor, void* into) {
                       1 / divisor, into);
 }
 
-void MachineRounds::open(RoundNumber round, double divisor) const {
-  step(Step::start);
-  Control& control = *board_.memory.control;
-  control.stage_divisor.store(divisor);
-  std::uint64_t value = control.attempt.load();
-  // There is one stage more than ranks that could sit on one.
-  const AttemptWord next{.round = round, .buffer = board_.results.free_stage(kNoBuffer)};
-  SYNCOPATE_CHECK(next.buffer != kNoBuffer, "machine_rounds.h 1: a stage is free");
-  do {
-    SYNCOPATE_CHECK(AttemptWord::unpack(value).round < round,
-                    "machine_rounds.h 1: only the agent starts rounds");
-    // A rank that has been slow may only now give up on the round before.
-  } while (!control.attempt.replace(value, next.pack()));
-}
-
 int MachineRounds::result_buffer() {
   if (result_ == kNoBuffer) {
-    board_.results.look_at_all();
+    board_.window.look_at_all();
     result_ = board_.results.free_buffer(board_.results.published(), kNoBuffer);
   }
   return result_;

@@ -1,14 +1,14 @@
 // The rounds of a partial allreduce as the agent of a machine runs them, in a world of several.
-// Here a round goes: the agent takes the deposits of its ranks; opens the round, so that ranks that
-// wait can help with this machine's own sum, in a buffer called the stage; reduces the stages of
-// all machines into a result; and publishes that. Where a single rank contributes, its deposit is
-// the sum, and the result can take its place.
+// Here a round goes: the agent takes the deposits of its ranks; opens the stage (stage.h), where
+// the ranks help with this machine's own sum; reduces the stages of all machines into a result; and
+// publishes that. Where a single rank contributes, its deposit is the sum, and the result can take
+// its place.
 //
 // Invariants (tests: tests/partial/machine_rounds_test.cpp)
-// 1. Only the agent starts and publishes rounds, one after the other, so that results need no
-//    second attempts. If the agent's process dies, its machine is lost.
-//      check: open, publish
-//      test: OpensARoundThoughARankGivesUpOnTheOneBefore
+// 1. Only the agent publishes rounds, one after the other, so that results need no second attempts.
+//    If the agent's process dies, its machine is lost.
+//      check: publish
+//      test: RoundsArePublishedInOrder
 // 2. No round is taken before every rank that follows has seen the round `window` before it.
 //      check: take
 //      test: NoRoundIsTakenBeyondTheWindow
@@ -57,11 +57,6 @@ class MachineRounds {
   OnlyShare only_share(RoundNumber round);
   /// Sums up what was taken, divided by `divisor`, without the help of the ranks.
   void sum_up(RoundNumber round, double divisor, void* into);
-  /// Lets the ranks sum up what was taken, divided by `divisor`, which is above 0.
-  void open(RoundNumber round, double divisor) const;
-  void* staged(AttemptWord attempt) const {
-    return board_.results.buffers().values(attempt.buffer);
-  }
 
   /// Where the result goes. The same until it is published.
   void* result() { return board_.results.buffers().values(result_buffer()); }

@@ -38,11 +38,15 @@ Shape Shape::of(std::size_t elements, DataType type, const board::Roster& roster
 
 std::size_t Shape::bytes() const { return Memory::bytes(*this); }
 
-std::size_t Shape::smallest_bytes() const { return (ranks + (across() ? 2 : 1)) * vector_bytes(); }
+std::size_t Shape::smallest_bytes() const {
+  return (ranks + 1 + (stages() > 0 ? 1 : 0)) * vector_bytes();
+}
 
-bool Shape::pairs() const {
-  return ranks == 2 && !across() && waits_for_all && younger_than == LatePolicy::forever &&
-         vector_bytes() <= kMostToSettle;
+Way Shape::way() const {
+  if (world_ranks != ranks) return Way::agents;
+  const bool pairs = ranks == 2 && waits_for_all && younger_than == LatePolicy::forever &&
+                     vector_bytes() <= kMostToSettle;
+  return pairs ? Way::pair : Way::local;
 }
 
 double Note::factor(DataType type) const {
@@ -63,9 +67,9 @@ struct Memory::Plan {
         words(layout.add((shape.ranks + 1) * sizeof(Shared<std::uint64_t>))),
         participations(layout.add(shape.ranks)),
         ranks(layout.add(shape.ranks * sizeof(RankState))),
-        relocations(layout.add(shape.across() ? (shape.ranks * kSlots + shape.buffers()) *
-                                                    sizeof(Shared<std::uint64_t>)
-                                              : 0)) {
+        relocations(layout.add(shape.values_move() ? (shape.ranks * kSlots + shape.buffers()) *
+                                                         sizeof(Shared<std::uint64_t>)
+                                                   : 0)) {
     // A small vector shares the line of its note; a larger one starts on a line of its own.
     values_offset = shape.vector_bytes() <= kLine - sizeof(Note) ? sizeof(Note) : kLine;
     board::Layout one;
@@ -76,7 +80,7 @@ struct Memory::Plan {
 
   /// From the `first` of those that may move.
   board::Relocations relocations_from(std::byte* memory, const Shape& shape, int first) const {
-    if (!shape.across()) return {};
+    if (!shape.values_move()) return {};
     return {memory, reinterpret_cast<Shared<std::uint64_t>*>(memory + relocations) + first};
   }
 };

@@ -2,8 +2,9 @@
 // that knows addresses. What may be done with the words, and by whom, is the subject of the classes
 // beside it:
 //   words, slots   deposits.h        a rank's deposits (contributions.h: what rounds take)
-//   attempt        running_round.h   the round that runs now
-//   ring, seen     results.h         results that ranks have not seen yet
+//   attempt        attempts.h        the sum that is made now (running_round.h, stage.h)
+//   ring           results.h         results that ranks have not seen yet
+//   seen, blocked  window.h          how far the ranks have read
 //   the others     participants.h    who takes part, who waits
 //
 // Invariants
@@ -56,9 +57,8 @@ struct Control {
   Shared<RoundNumber>
       slowest;  ///< A bound on what every rank has seen, which one rank found for all.
   Shared<std::uint32_t> abandoned;  ///< An attempt was given up: its buffer may be in use.
-  Shared<double>
-      stage_divisor;      ///< Where the agent runs rounds: of this machine's own sum; else 0.
-  Shared<Time> taken_at;  ///< Where the agent runs rounds: when it last took deposits.
+  Shared<double> stage_divisor;     ///< Of a machine's own sum (stage.h).
+  Shared<Time> taken_at;            ///< When the agent last took deposits.
 };
 
 /// What a rank says of itself.

@@ -16,6 +16,14 @@ struct Pair {
     const int rank = other(participants);
     return participants.seen(rank) >= round || !participants.follows(rank);
   }
+
+  /// Says that the deposit of `rank` is sure to be in `round`, if it holds that number.
+  static Shared<RoundNumber>& firm(const Memory& memory, int rank, RoundNumber round) {
+    return memory.note(rank, slot_of(round)).firm;
+  }
+  static bool both_firm(const Memory& memory, RoundNumber round) {
+    return firm(memory, 0, round).load() == round && firm(memory, 1, round).load() == round;
+  }
 };
 
 }  // namespace syncopate::partial

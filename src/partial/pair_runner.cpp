@@ -20,27 +20,30 @@ bool PairRunner::expect(const Arrival& arrival) {
   // With an older deposit on the board this one would have to be added to it; and where a round has
   // decided that we have not seen, it would be for a later one.
   // (A round that was settled and not read: what is deposited now is for the one after it.)
-  firm_ = arrival.then == Then::wait && board_.settled.through != next &&
-          arrival.slot == Pair::slot_of(next) && (just_settled_ || board_.deposits.first_for(next));
-  just_settled_ = false;
-  return firm_;  // Where the other is there already, the time of arrival is of no use.
+  const bool firm = arrival.then == Then::wait && board_.settled.through != next &&
+                    arrival.slot == Pair::slot_of(next) &&
+                    (board_.settled.just_now || board_.deposits.first_for(next));
+  board_.settled.just_now = false;
+  firm_for_ = firm ? next : 0;
+  return firm;  // Where the other is there already, the time of arrival is of no use.
 }
 
 void PairRunner::deposit(const Arrival& arrival, Time& arrived_at) {
   const RoundNumber next = arrival.next;
   const int me = board_.participants.me();
-  if (firm_) {
+  const bool is_firm = firm_for_ == next;
+  if (is_firm) {
     SYNCOPATE_CHECK(arrival.slot == Pair::slot_of(next),
                     "pair_runner.h 1: the other knows where to look");
     step(Step::deposit);
     firm(me, next).store_release(next);
   }
   const Deposits::Put put = board_.deposits.put(arrival.slot, next - 1, arrived_at);
-  SYNCOPATE_CHECK(!firm_ || put == Deposits::Put::arrived,
+  SYNCOPATE_CHECK(!is_firm || put == Deposits::Put::arrived,
                   "pair_runner.h 1: a firm deposit is alone");
   came_last_ = true;
   if (settle(next)) return board_.event().rouse(platform_);
-  if (firm_) {
+  if (is_firm) {
     arrived_at = platform_.now();
     board_.memory.note(me, arrival.slot).arrived.store_relaxed(arrived_at);
   }
@@ -69,7 +72,7 @@ void PairRunner::sum_up(RoundNumber round) {
   board::weighted_sum(shape.type, shape.elements, both.terms(), both.scale(),
                       buffers.values(buffer));
   board_.settled.through = round;
-  just_settled_ = true;
+  board_.settled.just_now = true;
   board_.deposits.note_taken();
 }
 
@@ -88,16 +91,16 @@ Time PairRunner::advance(RoundNumber next, Time now) {
 }
 
 board::Watched PairRunner::watched(RoundNumber next) const {
-  if (!firm_) return {};
+  if (firm_for_ != next) return {};
   const Shared<RoundNumber>& word = firm(other(), next);
   return {.word = &word, .seen = word.load()};
 }
 
 bool PairRunner::give_up(RoundNumber next) {
-  if (!firm_) return false;
+  if (firm_for_ != next) return false;
   firm(board_.participants.me(), next).store(0);
   if (settle(next)) return true;
-  firm_ = false;
+  firm_for_ = 0;
   return false;
 }
 

@@ -32,6 +32,7 @@ class PairRunner {
 
   bool expect(const Arrival& arrival);
   void deposit(const Arrival& arrival, Time& arrived_at);
+  void begin_waiting() {}
   bool has_result(RoundNumber next) const {
     return board_.settled.through == next || rounds_.has_result(next);
   }
@@ -42,30 +43,22 @@ class PairRunner {
   /// What changes when the other makes its firm deposit.
   board::Watched watched(RoundNumber next) const;
   bool give_up(RoundNumber next);
-  void delivered() { firm_ = false; }
-  /// The other does not wait for results of our own.
-  bool releases(RoundNumber round) const {
-    return board_.settled.through != round || !just_settled_;
-  }
   void offer(RoundNumber next) {
     const bool settled = board_.settled.through == next;
-    if (settled && firm_) return;  // What both have waited for is there.
+    if (settled && firm_for_ == next) return;  // What both have waited for is there.
     rounds_.offer(settled ? next + 1 : next, [this] { catch_up(); });
   }
-  void notify(Then /*then*/) {}
-  void check() const {}
-  RankSet dead() const { return rounds_.dead(); }
   std::string blame(RoundNumber round) const { return rounds_.blame(round); }
-
-  /// Whether this rank waits with a firm deposit, and the other has one for `round`, too.
-  bool could_settle(RoundNumber round) const { return firm_ && met(round); }
 
  private:
   int other() const { return Pair::other(board_.participants); }
   Shared<RoundNumber>& firm(int rank, RoundNumber round) const {
-    return board_.memory.note(rank, Pair::slot_of(round)).firm;
+    return Pair::firm(board_.memory, rank, round);
   }
-  bool met(RoundNumber round) const { return firm(other(), round).load() == round; }
+  /// Whether this rank waits with a firm deposit, and the other has one for `round`, too.
+  bool could_settle(RoundNumber round) const {
+    return firm_for_ == round && firm(other(), round).load() == round;
+  }
   /// Sums `round` up for this rank alone. The result stays until the next one is settled.
   void sum_up(RoundNumber round);
   /// Lets all know that the rounds which this rank has settled are over.
@@ -74,10 +67,9 @@ class PairRunner {
   Board& board_;
   Starter& starter_;
   board::Platform& platform_;
-  LocalRunner rounds_;         ///< The plain way.
-  bool firm_ = false;          ///< Whether the last deposit is firm.
-  bool came_last_ = true;      ///< As far as the last deposit could tell.
-  bool just_settled_ = false;  ///< The last round was settled, and nothing was deposited since.
+  LocalRunner rounds_;        ///< The plain way.
+  RoundNumber firm_for_ = 0;  ///< The round that the last deposit is firm for; 0: it is not firm.
+  bool came_last_ = true;     ///< As far as the last deposit could tell.
 };
 
 static_assert(Runner<PairRunner>);

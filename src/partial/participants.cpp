@@ -10,7 +10,7 @@ void Participants::set_participation(Participation participation, std::uint32_t 
       "participants.h 2: a participation only moves on");
   memory_.ranks[me()].dropped.store_relaxed(drops);
   memory_.participations[me()].store(static_cast<std::uint8_t>(participation));
-  memory_.news->event.signal(platform_);
+  notifier_.tell();
 }
 
 bool Participants::completes_attendance() {

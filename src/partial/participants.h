@@ -14,6 +14,8 @@
 
 #include "board/roster.h"
 #include "partial/memory.h"
+#include "partial/notifier.h"
+#include "partial/settled.h"
 
 namespace syncopate::partial {
 
@@ -24,17 +26,11 @@ enum class Participation : std::uint8_t {
   left,       // went: no round waits for it
 };
 
-/// What this rank alone knows of rounds that it has settled with its pair (pair_runner.h): they are
-/// over, though no word on the board may say so yet.
-struct Settled {
-  RoundNumber through = 0;
-};
-
 class Participants {
  public:
   Participants(const Memory& memory, const Shape& shape, const Settled& settled,
-               board::Roster& roster, board::Platform& platform)
-      : memory_(memory), shape_(shape), settled_(settled), roster_(roster), platform_(platform) {}
+               board::Roster& roster, const Notifier& notifier)
+      : memory_(memory), shape_(shape), settled_(settled), roster_(roster), notifier_(notifier) {}
 
   int count() const { return shape_.ranks; }
   int me() const { return roster_.local_rank(); }
@@ -88,7 +84,7 @@ class Participants {
   const Shape& shape_;
   const Settled& settled_;
   board::Roster& roster_;
-  board::Platform& platform_;
+  const Notifier& notifier_;
 };
 
 }  // namespace syncopate::partial

@@ -15,7 +15,7 @@ RankSet to_set(std::span<const std::uint64_t> words, int ranks) {
 
 }  // namespace
 
-Receipt Receipts::make(RoundNumber round, const RankSet& dead) const {
+Receipt Receipts::make(RoundNumber round) const {
   const board::Reduction& buffers = results_.buffers();
   const int buffer = results_.buffer_of(round);
   const board::ResultHeader& header = buffers.header(buffer);
@@ -27,8 +27,8 @@ Receipt Receipts::make(RoundNumber round, const RankSet& dead) const {
                   .drops = header.dropped,
                   .staleness = header.staleness,
                   .weight = header.weight,
-                  .last = header.last};
-  receipt.dead = dead;
+                  .last = header.last,
+                  .dead = agent_.dead(roster_)};
   receipt.included = receipt.contributors.contains(me);
   if (round == awaited_round_ && waited_.count() > 0) {
     receipt.waited = waited_;

@@ -2,6 +2,7 @@
 // whom.
 #pragma once
 
+#include "agent/handle.h"
 #include "partial/results.h"
 #include "partial/starter.h"
 #include "syncopate/receipt.h"
@@ -10,8 +11,10 @@ namespace syncopate::partial {
 
 class Receipts {
  public:
-  Receipts(const board::Roster& roster, const Results& results, const Starter& starter)
-      : roster_(roster), results_(results), starter_(starter) {}
+  /// `agent` knows who has died on other machines, if there are any.
+  Receipts(const board::Roster& roster, const Results& results, const Starter& starter,
+           agent::AgentHandle agent)
+      : roster_(roster), results_(results), starter_(starter), agent_(agent) {}
 
   /// Of the round awaited last; round 0: this rank did not have to wait.
   void note_wait(RoundNumber round, Duration waited) {
@@ -19,12 +22,13 @@ class Receipts {
     waited_ = waited;
   }
   /// Of a round that is published, or settled, and not released.
-  Receipt make(RoundNumber round, const RankSet& dead) const;
+  Receipt make(RoundNumber round) const;
 
  private:
   const board::Roster& roster_;
   const Results& results_;
   const Starter& starter_;
+  agent::AgentHandle agent_;
   RoundNumber awaited_round_ = 0;  ///< The round that `waited_` is about.
   Duration waited_{0};
 };

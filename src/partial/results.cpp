@@ -1,6 +1,5 @@
 #include "partial/results.h"
 
-#include <algorithm>
 #include <array>
 
 #include "base/bits.h"
@@ -12,12 +11,13 @@ using board::step;
 using board::Step;
 
 Results::Results(const Memory& memory, const Shape& shape, const Settled& settled,
-                 const Participants& participants, const board::Roster& roster,
-                 board::Platform& platform)
+                 const Participants& participants, const Window& window,
+                 const board::Roster& roster, board::Platform& platform)
     : memory_(memory),
       shape_(shape),
       settled_(settled),
       participants_(participants),
+      window_(window),
       platform_(platform),
       buffers_(memory.make_reduction(shape, roster)),
       known_(shape.ring()) {}
@@ -40,63 +40,6 @@ int Results::published_buffer(RoundNumber round) const {
                                                                           : kNoBuffer;
 }
 
-bool Results::release_through(RoundNumber round) {
-  RankState& mine = memory_.ranks[participants_.me()];
-  if (round <= mine.seen.load_relaxed()) return false;
-  SYNCOPATE_CHECK(board::unstepped([&] { return round <= readable(); }),
-                  "results.h 4: only what is published is released");
-  step(Step::release);
-  mine.seen.store(round);
-  return unblock();
-}
-
-bool Results::release_through_and_wait(RoundNumber round, RoundNumber next) {
-  RankState& mine = memory_.ranks[participants_.me()];
-  const bool releases = round > mine.seen.load_relaxed();
-  if (releases) {
-    SYNCOPATE_CHECK(board::unstepped([&] { return round <= readable(); }),
-                    "results.h 4: only what is published is released");
-    step(Step::release);
-    mine.seen.store_release(round);
-  }
-  // Processors let nothing that is read after it overtake this store, nor those before it.
-  mine.waiting.store(next);
-  return releases && unblock();
-}
-
-bool Results::unblock() {
-  News& news = *memory_.news;
-  if (news.blocked.load() == 0) return false;
-  news.blocked.store(0);
-  news.event.signal(platform_);
-  return true;
-}
-
-RoundNumber Results::slowest() {
-  RoundNumber minimum = readable();
-  for (int rank = 0; rank < shape_.ranks; ++rank) {
-    if (participants_.follows(rank)) minimum = std::min(minimum, participants_.seen(rank));
-  }
-  slowest_ = std::max(slowest_, minimum);
-  // A rank that trusts the bound writes over results: it must come after the last look at them.
-  memory_.control->slowest.store_release(slowest_);
-  return slowest_;
-}
-
-bool Results::window_allows(RoundNumber round) {
-  const auto window = static_cast<RoundNumber>(shape_.window);
-  // Reading every rank's state takes long; what another rank has found is good for a while.
-  slowest_ = std::max(slowest_, memory_.control->slowest.load());
-  return slowest_ + window >= round || slowest() + window >= round;
-}
-
-bool Results::in_window(RoundNumber round) const {
-  for (int rank = 0; rank < shape_.ranks; ++rank) {
-    if (participants_.holds_up(rank, round)) return false;
-  }
-  return true;
-}
-
 bool Results::holds_nothing(int buffer, RoundNumber last) const {
   for (int rank = 0; rank < shape_.ranks; ++rank) {
     if (!participants_.follows(rank)) continue;
@@ -108,7 +51,7 @@ bool Results::holds_nothing(int buffer, RoundNumber last) const {
   return true;
 }
 
-int Results::free_buffer(RoundNumber published, int avoid) {
+int Results::free_buffer(RoundNumber published, int avoid) const {
   std::array<std::uint64_t, bits::words_for(board::kMostBuffers)> busy{};
   const auto take = [&](int buffer) { bits::insert(busy, buffer); };
   const bool suspicious = memory_.control->abandoned.load() != 0;
@@ -118,23 +61,16 @@ int Results::free_buffer(RoundNumber published, int avoid) {
   };
   if (avoid != kNoBuffer) take(avoid);
   for (int buffer = 0; buffer < shape_.stages(); ++buffer) take(buffer);
-  for (RoundNumber round = slowest_ + 1; round <= published; ++round) {
+  const RoundNumber seen = window_.seen_by_all();
+  for (RoundNumber round = seen + 1; round <= published; ++round) {
     if (const int buffer = published_buffer(round); buffer != kNoBuffer) take(buffer);
   }
   // The one freed last is the one in the caches, and keeps the memory in use small.
-  if (const int buffer = published_buffer(slowest_); buffer != kNoBuffer && usable(buffer)) {
+  if (const int buffer = published_buffer(seen); buffer != kNoBuffer && usable(buffer)) {
     return buffer;
   }
   for (int buffer = 0; buffer < shape_.buffers(); ++buffer) {
     if (usable(buffer)) return buffer;
-  }
-  return kNoBuffer;
-}
-
-int Results::free_stage(int avoid) const {
-  const bool suspicious = memory_.control->abandoned.load() != 0;
-  for (int buffer = 0; buffer < shape_.stages(); ++buffer) {
-    if (buffer != avoid && !(suspicious && buffers_.in_use(buffer))) return buffer;
   }
   return kNoBuffer;
 }
@@ -147,7 +83,7 @@ void Results::publish(AttemptWord attempt) {
   // If this fails, another attempt at the same round was published first.
   if (before < attempt.round && entry.replace(value, attempt.pack())) {
     SYNCOPATE_CHECK(before == 0 || before + shape_.window < attempt.round,
-                    "results.h 5: no entry goes that a rank may yet read");
+                    "results.h 4: no entry goes that a rank may yet read");
   }
   advance(attempt.round);
 }
@@ -157,8 +93,9 @@ void Results::advance(RoundNumber round) {
   // A hint: a rank that comes late with an old one only sends readers to the ring.
   const std::uint64_t entry = memory_.ring[round % shape_.ring()].load();
   SYNCOPATE_CHECK(AttemptWord::unpack(entry).round >= round, "results.h 2: the ring comes first");
-  SYNCOPATE_CHECK(board::unstepped([&] { return published() + 1 >= round; }) || shape_.pairs(),
-                  "results.h 2: published rounds grow by one");
+  SYNCOPATE_CHECK(
+      board::unstepped([&] { return published() + 1 >= round; }) || shape_.each_sums_up(),
+      "results.h 2: published rounds grow by one");
   memory_.news->latest.store_release(entry);
   memory_.news->event.announce(platform_, round);
 }

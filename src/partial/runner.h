@@ -13,7 +13,6 @@
 #include "partial/memory.h"
 #include "partial/then.h"
 #include "syncopate/partial_allreduce.h"
-#include "syncopate/rank_set.h"
 
 namespace syncopate::partial {
 
@@ -37,6 +36,8 @@ concept Runner = requires(T runner, const T& idle, const Arrival& arrival, Time&
   { runner.deposit(arrival, arrived_at) } -> std::same_as<void>;
 
   // A wait for round `next`.
+  /// The others can see from now on that this rank waits, after a deposit that did not say so.
+  { runner.begin_waiting() } -> std::same_as<void>;
   /// Whether the round can be read.
   { idle.has_result(next) } -> std::same_as<bool>;
   /// Whether a rank that begins to wait should look at the board at all.
@@ -54,21 +55,9 @@ concept Runner = requires(T runner, const T& idle, const Arrival& arrival, Time&
   /// Whom the rank waits for, in words.
   { idle.blame(next) } -> std::same_as<std::string>;
 
-  // Afterwards.
-  /// The rank has its result.
-  { runner.delivered() } -> std::same_as<void>;
-  /// Whether the others wait until this rank lets go of the round.
-  { idle.releases(next) } -> std::same_as<bool>;
+  // For others.
   /// Starts a round for ranks that wait, by one that does not.
   { runner.offer(next) } -> std::same_as<void>;
-
-  // At any time.
-  /// There is something new on the board, from a rank that will wait or go on.
-  { runner.notify(Then::wait) } -> std::same_as<void>;
-  /// Throws if rounds cannot go on.
-  { idle.check() } -> std::same_as<void>;
-  /// Who has died.
-  { idle.dead() } -> std::same_as<RankSet>;
 };
 
 }  // namespace syncopate::partial

@@ -14,33 +14,34 @@ constexpr std::size_t kWorthReusing = 16 << 10;
 
 }  // namespace
 
-RunningRound::RunningRound(const Memory& memory, const Shape& shape, Results& results,
-                           Contributions& contributions, board::Platform& platform)
+RunningRound::RunningRound(const Memory& memory, const Shape& shape, Attempts& attempts,
+                           Window& window, Results& results, Contributions& contributions)
     : memory_(memory),
       shape_(shape),
+      attempts_(attempts),
+      window_(window),
       results_(results),
-      contributions_(contributions),
-      platform_(platform) {}
+      contributions_(contributions) {}
 
 bool RunningRound::start(RoundNumber round, bool last) {
   step(Step::start);
-  std::uint64_t value = memory_.control->attempt.load();
+  std::uint64_t value = attempts_.word().load();
   const auto before = AttemptWord::unpack(value);
   // Nothing comes after the last round, whichever rank still believes that another waits.
   if (before.last || before.round != round - 1 || results_.published() != round - 1) return false;
   contributions_.prefetch();
-  if (shape_.vector_bytes() >= kWorthReusing) results_.look_at_all();
+  if (shape_.vector_bytes() >= kWorthReusing) window_.look_at_all();
   int buffer = results_.free_buffer(round - 1, kNoBuffer);
   if (buffer == kNoBuffer) {
-    results_.look_at_all();
+    window_.look_at_all();
     buffer = results_.free_buffer(round - 1, kNoBuffer);
   }
   if (buffer == kNoBuffer) return false;
   results_.buffers().prefetch(buffer);
   board::prefetch_to_write(&memory_.ring[round % shape_.ring()]);
   const AttemptWord next{.round = round, .last = last, .buffer = buffer};
-  if (!memory_.control->attempt.replace(value, next.pack())) return false;
-  SYNCOPATE_CHECK(board::unstepped([&] { return results_.in_window(round); }),
+  if (!attempts_.word().replace(value, next.pack())) return false;
+  SYNCOPATE_CHECK(board::unstepped([&] { return window_.holds(round); }),
                   "running_round.h 2: no round starts beyond the window");
   // Others may have published the round by now: those before it count.
   SYNCOPATE_CHECK(board::unstepped([&] { return results_.holds_nothing(buffer, round - 1); }),
@@ -50,30 +51,9 @@ bool RunningRound::start(RoundNumber round, bool last) {
 
 void RunningRound::retry(AttemptWord given_up) {
   step(Step::retry);
-  memory_.control->abandoned.store(1);
-  results_.look_at_all();
-  const int buffer = stage_divisor() > 0
-                         ? results_.free_stage(given_up.buffer)
-                         : results_.free_buffer(given_up.round - 1, given_up.buffer);
-  if (buffer == kNoBuffer) return;
-  SYNCOPATE_CHECK(buffer != given_up.buffer, "running_round.h 3: an attempt has its own buffer");
-  std::uint64_t value = given_up.pack();
-  const AttemptWord next{.round = given_up.round, .last = given_up.last, .buffer = buffer};
-  if (memory_.control->attempt.replace(value, next.pack())) memory_.news->event.signal(platform_);
-}
-
-board::ReductionInput RunningRound::job(AttemptWord attempt) const {
-  const double of_stage = stage_divisor();
-  return {.tag = attempt.round,
-          .buffer = attempt.buffer,
-          .attempt = &memory_.control->attempt,
-          .attempt_value = attempt.pack(),
-          .terms = contributions_.terms(),
-          .scale = of_stage > 0 ? 1 / of_stage : contributions_.scale(),
-          .header = &contributions_.header(),
-          .contributors = contributions_.contributors(),
-          .reporters = contributions_.reporters(),
-          .front_first = of_stage > 0};
+  attempts_.give_up();
+  window_.look_at_all();
+  attempts_.start_over(given_up, results_.free_buffer(given_up.round - 1, given_up.buffer));
 }
 
 RunningRound::Outcome RunningRound::help() {
@@ -89,24 +69,20 @@ RunningRound::Outcome RunningRound::help() {
     return Outcome::complete;
   }
   if (!decided || !contributions_.collect(now.round, now.last)) return Outcome::over;
-  const Outcome outcome = results_.buffers().help(job(now));
-  if (outcome == Outcome::complete && stage_divisor() == 0) results_.publish(now);
+  const Outcome outcome =
+      results_.buffers().help(attempts_.input(now, contributions_, contributions_.scale()));
+  if (outcome == Outcome::complete) results_.publish(now);
   return outcome;
-}
-
-RunningRound::Outcome RunningRound::help(AttemptWord attempt, int begin, int end) {
-  if (!contributions_.collect(attempt.round, attempt.last)) return Outcome::over;
-  return results_.buffers().help(job(attempt), begin, end);
 }
 
 void RunningRound::catch_up_to(RoundNumber round) {
   if (results_.published() >= round) return;
-  std::uint64_t value = memory_.control->attempt.load();
+  std::uint64_t value = attempts_.word().load();
   const auto before = AttemptWord::unpack(value);
   // A round that is under way comes first, or is the one.
   if (before.round < round && before.round == results_.published()) {
     const AttemptWord caught_up{.round = round, .buffer = kOwnResults};
-    memory_.control->attempt.replace(value, caught_up.pack());
+    attempts_.word().replace(value, caught_up.pack());
   }
   help();
 }

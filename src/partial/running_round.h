@@ -8,16 +8,16 @@
 // Invariants
 // 1. A round starts once, by a swap of the attempt word, when the one before it is published. After
 //    the last nothing starts. The word never goes back.
-//      check: start, catch_up_to (they compare before they swap), MachineRounds::open
+//      check: start, catch_up_to (they compare before they swap)
 //      test: TheAttemptWordNeverGoesBack
 // 2. No round starts before every rank that follows has seen the round `window` before it.
-//      check: start (Results::in_window)                  test: NoRoundStartsBeyondTheWindow
-// 3. A further attempt at the same round gets another buffer. The buffer of the one given up is not
-//    used again while a helper may still write into it.
-//      check: retry, start (Results::holds_nothing)       test: ABufferInUseIsNotReused
+//      check: start (Window::holds)                       test: NoRoundStartsBeyondTheWindow
+// 3. No attempt writes into a buffer that a rank may still read, or a helper still write into
+//    (attempts.h).
+//      check: start (Results::holds_nothing)              test: ABufferInUseIsNotReused
 #pragma once
 
-#include "board/reduction.h"
+#include "partial/attempts.h"
 #include "partial/contributions.h"
 #include "partial/results.h"
 
@@ -27,17 +27,14 @@ class RunningRound {
  public:
   using Outcome = board::Reduction::Outcome;
 
-  RunningRound(const Memory& memory, const Shape& shape, Results& results,
-               Contributions& contributions, board::Platform& platform);
+  RunningRound(const Memory& memory, const Shape& shape, Attempts& attempts, Window& window,
+               Results& results, Contributions& contributions);
 
-  AttemptWord attempt() const { return AttemptWord::unpack(memory_.control->attempt.load()); }
+  AttemptWord attempt() const { return attempts_.current(); }
   /// Starts `round`; false if another rank started it, or no buffer is free.
   bool start(RoundNumber round, bool last);
   /// Does what can be done, and publishes what is complete. `pending`: others hold chunks of it.
   Outcome help();
-  /// Sums up chunks of an attempt, or makes sure that others have; `over` if there is another
-  /// attempt.
-  Outcome help(AttemptWord attempt, int begin, int end);
   /// Gives up on the running attempt and starts another on a fresh buffer, if there is one.
   void retry(AttemptWord given_up);
   /// Lets the others know that rounds up to `round` are over, of which each rank has a result of
@@ -48,15 +45,12 @@ class RunningRound {
   void prefetch_next(int rank) const { contributions_.prefetch_again(rank); }
 
  private:
-  board::ReductionInput job(AttemptWord attempt) const;
-  /// What the agent divides this machine's own sum by; 0 if no agent runs the rounds.
-  double stage_divisor() const { return memory_.control->stage_divisor.load(); }
-
   const Memory& memory_;
   const Shape& shape_;
+  Attempts& attempts_;
+  Window& window_;
   Results& results_;
   Contributions& contributions_;
-  board::Platform& platform_;
 };
 
 }  // namespace syncopate::partial

@@ -2,6 +2,7 @@
 // how many buffers that needs on the board. The same on every rank.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,6 +13,13 @@
 #include "syncopate/types.h"
 
 namespace syncopate::partial {
+
+/// The three ways to run rounds (runner.h).
+enum class Way : std::uint8_t {
+  local,   // ranks that wait run them
+  pair,    // two ranks settle them between themselves
+  agents,  // other machines take part: the agents run them
+};
 
 struct Shape {
   std::size_t elements = 0;
@@ -34,19 +42,22 @@ struct Shape {
   std::size_t bytes() const;
   std::size_t smallest_bytes() const;
 
-  /// Whether other machines take part, so that the agents run the rounds (agent_runner.h).
-  bool across() const { return world_ranks != ranks; }
-  /// Whether two ranks may settle rounds between themselves (pair_runner.h).
-  bool pairs() const;
+  /// Only what makes the runner asks for it; the others ask for what it means for them.
+  Way way() const;
 
   /// One buffer per round that some rank has not seen, one for the running round, and one for every
   /// helper that may be stopped in the middle of an attempt. Memory is used by those in use.
-  int buffers() const { return window + 1 + ranks + (across() ? 1 : 0); }
-  /// Of the buffers, the first so many are for the sums of this machine alone; the others are for
-  /// results.
-  int stages() const { return across() ? 1 + ranks : 0; }
-  /// After the buffers that ranks share each rank of a pair has one of its own.
-  int own_buffers() const { return pairs() ? ranks : 0; }
+  int buffers() const { return window + 1 + std::max(ranks, stages()); }
+  /// Of the buffers, the first so many are for the sums of this machine alone, where agents run the
+  /// rounds; the others are for results.
+  int stages() const { return world_ranks != ranks ? 1 + ranks : 0; }
+  /// Whether a deposit and a result may trade places (machine_rounds.h).
+  bool values_move() const { return stages() > 0; }
+  /// Whether each rank makes its own result: a deposit is then read until the others have seen its
+  /// round, and several rounds may be published together (pair_runner.h).
+  bool each_sums_up() const { return way() == Way::pair; }
+  /// After the buffers that ranks share come those for such results.
+  int own_buffers() const { return each_sums_up() ? ranks : 0; }
   int ring() const { return window + 2; }
 };
 

@@ -36,7 +36,7 @@ void StagedSum::open(partial::RoundNumber round, double divisor) {
   only_ = {};
   if (divisor == 1) only_ = rounds_.only_share(round);
   if (only_.values != nullptr) return;
-  rounds_.open(round, divisor);
+  rounds_.board().stage.open(round, divisor);
   const int chunks = rounds_.board().results.buffers().chunking().count;
   if (const int helpers = board::helpers_to_wake(context_.roster, chunks); helpers > 0) {
     rounds_.board().signal_helpers(helpers);
@@ -45,14 +45,14 @@ void StagedSum::open(partial::RoundNumber round, double divisor) {
 
 void* StagedSum::own_sum(std::size_t end, Time now) {
   if (only_.values != nullptr) return only_.values;
-  partial::RunningRound& running = rounds_.board().running;
+  partial::Stage& stage = rounds_.board().stage;
   const std::size_t chunk = rounds_.board().results.buffers().chunking().chunk;
-  const board::AttemptWord attempt = running.attempt();
-  const board::Reduction::Outcome outcome = running.help(
-      attempt, static_cast<int>(begun_ / chunk), static_cast<int>((end + chunk - 1) / chunk));
-  if (outcome == board::Reduction::Outcome::complete) return rounds_.staged(attempt);
+  const board::AttemptWord attempt = stage.attempt();
+  const board::Reduction::Outcome outcome = stage.help(attempt, static_cast<int>(begun_ / chunk),
+                                                       static_cast<int>((end + chunk - 1) / chunk));
+  if (outcome == board::Reduction::Outcome::complete) return stage.values(attempt);
   if (outcome == board::Reduction::Outcome::pending) {
-    stall_.overcome(attempt, now, rounds_.board().event(), [&] { running.retry(attempt); });
+    stall_.overcome(attempt, now, rounds_.board().event(), [&] { stage.retry(attempt); });
   }
   return nullptr;  // Of another attempt at the next look, if that has begun.
 }

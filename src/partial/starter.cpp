@@ -1,8 +1,8 @@
 #include "partial/starter.h"
 
-#include <cmath>
 #include <vector>
 
+#include "round/start.h"
 #include "round/step_times.h"
 
 namespace syncopate::partial {
@@ -36,43 +36,61 @@ round::Attendance Starter::attendance(RoundNumber round) const {
 }
 
 Duration Starter::grace() const {
-  if (grace_.share <= 0) return grace_.fixed;
-  std::vector<Duration> times;
-  for (int rank = 0; rank < board_.shape.ranks; ++rank) {
-    const Duration time = board_.participants.step_time(rank);
-    if (board_.participants.counts(rank) && time > 0ns) times.push_back(time);
-  }
-  return Duration(std::llround(double(round::median(times).count()) * grace_.share));
+  return round::grace_time(grace_, [&] {
+    std::vector<Duration> times;
+    for (int rank = 0; rank < board_.shape.ranks; ++rank) {
+      const Duration time = board_.participants.step_time(rank);
+      if (board_.participants.counts(rank) && time > 0ns) times.push_back(time);
+    }
+    return round::median(times);
+  });
 }
 
 bool Starter::window_allows(RoundNumber round) {
-  if (board_.results.window_allows(round)) return true;
+  if (board_.window.allows(round)) return true;
   // Said before the second look: a rank that releases results from here on wakes those who wait.
-  board_.results.set_blocked();
-  if (board_.results.window_allows(round)) return true;
+  board_.window.set_blocked();
+  if (board_.window.allows(round)) return true;
   for (int rank = 0; rank < board_.shape.ranks; ++rank) {
     if (board_.participants.holds_up(rank, round)) blocked_by_ = rank;
   }
   return false;
 }
 
+/// What the board says, for round::outlook().
+struct Starter::Look {
+  Starter& starter;
+  RoundNumber round;
+  Asker asker;
+  bool follows;
+  round::Attendance here;
+
+  /// A rank that only follows leaves it to the others to start rounds, until it is the last.
+  bool trigger_holds() const {
+    return follows ? here.counting == 0 : round::holds(starter.trigger_, here);
+  }
+  bool in_window() const { return starter.window_allows(round); }
+  bool all_here() const { return here.everyone(); }
+  Duration grace() const { return starter.grace(); }
+  Time open_since(Time now) const {
+    return starter.board_.memory.control->opened.since(round, now);
+  }
+  bool is_awaited() const {
+    return asker == Asker::waits || starter.board_.participants.anyone_waits(round);
+  }
+};
+
 Starter::Outlook Starter::look(RoundNumber round, Time now, Asker asker) {
-  const round::Attendance here = attendance(round);
   const Participants& participants = board_.participants;
   const bool follows = participants.participation(participants.me()) == Participation::finishing;
-  // A rank that only follows leaves it to the others to start rounds, until it is the last.
-  if (follows ? here.counting > 0 : !round::holds(trigger_, here)) return {};
-  if (!window_allows(round)) return {};
-  Outlook outlook{.start = true, .last = follows};
-  if (!here.everyone()) {
-    if (const Duration open = grace(); open > 0ns) {
-      // Noted even where no rank waits yet: grace counts from the trigger.
-      const Time end = board_.memory.control->opened.since(round, now) + open.count();
-      if (now < end) outlook = {.again_at = end};
-    }
-  }
-  if (asker == Asker::offers && !participants.anyone_waits(round)) return {};
-  return outlook;
+  Look asked{.starter = *this,
+             .round = round,
+             .asker = asker,
+             .follows = follows,
+             .here = attendance(round)};
+  const round::Outlook found = round::outlook(asked, now);
+  const bool start = found.start == round::Outlook::Start::now;
+  return {.start = start, .last = start && follows, .again_at = found.again_at};
 }
 
 }  // namespace syncopate::partial

@@ -1,6 +1,5 @@
-// When the next round of a machine's own may start: the one place that puts trigger, window and
-// grace together. (Between machines the same rules are applied to what messages say:
-// round/agreement.h.)
+// When the next round of a machine's own may start: the rule of round/start.h, applied to what the
+// board says.
 #pragma once
 
 #include "partial/board.h"
@@ -24,11 +23,8 @@ class Starter {
 
   Starter(Board& board, const Trigger& trigger, const Grace& grace);
 
-  /// Of `round`. The order of the rules:
-  ///   1. the trigger holds; or, for a rank that only follows, no rank is left that does more;
-  ///   2. every rank has seen the round `window` before it;
-  ///   3. all have come, or the grace is over;
-  ///   4. a rank waits for it.
+  /// Of `round`. For a rank that only follows, the trigger holds when no rank is left that does
+  /// more.
   Outlook look(RoundNumber round, Time now, Asker asker = Asker::waits);
 
   /// The rank whose lag held the round up at the last look; -1: none did.
@@ -39,6 +35,8 @@ class Starter {
   const Trigger& trigger() const { return trigger_; }
 
  private:
+  struct Look;
+
   round::Attendance attendance(RoundNumber round) const;
   bool window_allows(RoundNumber round);
   Duration grace() const;

@@ -1,12 +1,12 @@
 #include "partial/task.h"
 
-#include <cmath>
 #include <vector>
 
 #include "board/region.h"
 #include "kernel/kernel.h"
 #include "partial/messages.h"
 #include "partial/scaling.h"
+#include "round/start.h"
 #include "round/step_times.h"
 
 namespace syncopate::detail {
@@ -67,15 +67,14 @@ Facts PartialTask::facts() {
   note_least_seen(result);
   if (result.seen + 1 < agreement_.next()) {
     // A rank that is behind then calls when it has caught up: others may be waiting for it.
-    rounds_.board().results.set_blocked();
+    rounds_.board().window.set_blocked();
     note_least_seen(result);
   }
   return result;
 }
 
 Duration PartialTask::grace() const {
-  if (grace_.share <= 0) return grace_.fixed;
-  return Duration(std::llround(double(typical_step_.count()) * grace_.share));
+  return round::grace_time(grace_, [&] { return typical_step_; });
 }
 
 void PartialTask::post() {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/bad_message.h"
-#include "round/relay.h"
+#include "round/start.h"
 
 namespace syncopate::round {
 
@@ -12,62 +12,41 @@ using Kind = Trigger::Kind;
 
 Agreement::Agreement(const Trigger& trigger, int window, Machines machines, int machine,
                      std::uint64_t rounds_before)
-    : trigger_(trigger),
-      window_(static_cast<std::uint64_t>(window)),
-      machine_(machine),
-      machines_(std::move(machines)),
-      next_(rounds_before + 1),
-      known_(machines_, rounds_before) {
-  const int ranks = machines_.size(machine_);
-  own_ = {.here = RankSet(ranks), .counting = RankSet(ranks), .seen = rounds_before};
-  for (int rank = 0; rank < ranks; ++rank) own_.counting.insert(rank);
+    : round_(trigger, window, std::move(machines), machine, rounds_before),
+      outbox_(machine, round_.machines.count()) {
   begin_round();
 }
 
 void Agreement::begin_round() {
-  find_coordinator();
-  held_up_ = !window_allows();
-  collection_ = {};
-  if (coordinates()) collection_.heard = RankSet(machines_.count());
-  told_ = {.facts = own_};
-  if (own_.seen >= needed()) told_.caught_up_at = 0;
-}
-
-void Agreement::find_coordinator() {
-  coordinator_ = static_cast<int>(next_ % static_cast<unsigned>(machines_.count()));
-  if (trigger_.kind != Kind::majority) return;
-  // The machine of the drawn rank, going by what all machines know alike.
-  if (const int rank = known_.drawn(trigger_, next_); rank >= 0) coordinator_ = machines_.of(rank);
-}
-
-bool Agreement::own_ranks_are_here() const {
-  return own_.everyone_here() && (own_.waits || own_.counting.empty());
+  round_.begin();
+  coordinator_.begin(round_);
+  reporter_.begin(round_);
 }
 
 Time Agreement::observe(const Facts& own, Duration grace, Time now) {
   grace_ = grace;
   observed_ = true;
   if (!started_) {
-    const std::uint64_t seen = std::max(own_.seen, own.seen);
-    own_ = own;
-    own_.seen = seen;
-    known_.set(machine_, own_);
-    if (seen >= needed()) told_.caught_up_at = std::min(told_.caught_up_at, now);
+    const std::uint64_t seen = std::max(round_.own.seen, own.seen);
+    round_.own = own;
+    round_.own.seen = seen;
+    round_.known.set(round_.machine, round_.own);
+    reporter_.note_own(round_, now);
   }
   return consider(now);
 }
 
 void Agreement::check(int from, const Message& message) const {
   // A round ends when every machine has taken part, so none is more than one ahead of this.
-  if (message.round < 1 || message.round > next_ + 1) {
+  if (message.round < 1 || message.round > round_.next + 1) {
     throw BadMessage(from, "is about round " + std::to_string(message.round) +
-                               " when this machine is at round " + std::to_string(next_));
+                               " when this machine is at round " + std::to_string(round_.next));
   }
   switch (message.kind) {
     case Message::Kind::start:
     case Message::Kind::missing:
-      if (message.span < 1 || message.span > machines_.count() || message.root < 0 ||
-          message.root >= machines_.count()) {
+      if (message.span < 1 || message.span > round_.machines.count() || message.root < 0 ||
+          message.root >= round_.machines.count()) {
         throw BadMessage(from, "goes to machines that there are not");
       }
       break;
@@ -78,15 +57,16 @@ void Agreement::check(int from, const Message& message) const {
       }
       break;
     case Message::Kind::ask:
-      if (message.drawn < -1 || message.drawn >= machines_.ranks()) {
+      if (message.drawn < -1 || message.drawn >= round_.machines.ranks()) {
         throw BadMessage(from, "asks for a rank that there is not");
       }
       break;
   }
-  if (message.round != next_) return;
-  const bool misplaced = (message.kind == Message::Kind::facts && !coordinates()) ||
-                         (message.kind == Message::Kind::ask && from != coordinator_) ||
-                         (message.kind == Message::Kind::missing && message.root != coordinator_);
+  if (message.round != round_.next) return;
+  const bool misplaced =
+      (message.kind == Message::Kind::facts && !round_.coordinates()) ||
+      (message.kind == Message::Kind::ask && from != round_.coordinator) ||
+      (message.kind == Message::Kind::missing && message.root != round_.coordinator);
   if (misplaced) throw BadMessage(from, "takes another machine for the coordinator of the round");
 }
 
@@ -103,9 +83,9 @@ void Agreement::keep_for_later(int from, const Message& message) {
 
 Time Agreement::hear(int from, const Message& message, Time now) {
   check(from, message);
-  if (message.round > next_) {
+  if (message.round > round_.next) {
     keep_for_later(from, message);
-  } else if (message.round == next_) {  // Otherwise all have been through that round.
+  } else if (message.round == round_.next) {  // Otherwise all have been through that round.
     learn(from, message, now);
   }
   return observed_ ? consider(now) : now;
@@ -117,29 +97,23 @@ void Agreement::learn(int from, const Message& message, Time now) {
       learn_start(from, message);
       break;
     case Message::Kind::facts:
-      collection_.heard.insert(from);
-      collection_.heard_any = true;
-      ++collection_.spent;
-      known_.set(from, message.facts);
+      coordinator_.hear(from);
+      round_.known.set(from, message.facts);
       break;
     case Message::Kind::ask:
-      told_.asked = told_.answer_due = true;
-      told_.waited = told_.waited || message.waited;
-      told_.drawn = message.drawn;
-      told_.asked_at = std::min(told_.asked_at, now);
+      reporter_.hear(message, now);
       break;
     case Message::Kind::missing:
-      informed_ = true;
-      missing_ = message.ranks;
-      spread_missing(missing_, message.span);
+      informed_ = message.ranks;
+      outbox_.spread(1, message.span, message);
       break;
   }
 }
 
 void Agreement::learn_start(int from, const Message& message) {
   // Nobody knows more of this machine's ranks than it has said itself.
-  if (own_.seen < needed()) {
-    throw BadMessage(from, "starts round " + std::to_string(next_) +
+  if (round_.own.seen < round_.needed()) {
+    throw BadMessage(from, "starts round " + std::to_string(round_.next) +
                                " before this machine's ranks have come into its window");
   }
   started_ = true;
@@ -149,118 +123,107 @@ void Agreement::learn_start(int from, const Message& message) {
 
 Time Agreement::consider(Time now) {
   if (announced_) return kNever;
-  const Attendance here = known_.attendance(trigger_, next_);
+  const Attendance here = round_.known.attendance(round_.trigger, round_.next);
   const Time start_at = try_to_start(here, now);
   if (announced_) return kNever;
-  if (started_ || own_.waits) waiting_since_ = std::min(waiting_since_, now);
-  return std::min(start_at, coordinates() ? collect(here, now) : report(now));
+  if (started_ || round_.own.waits) round_.waiting_since = std::min(round_.waiting_since, now);
+  return std::min(start_at, round_.coordinates() ? coordinator_.collect(round_, here, now, outbox_)
+                                                 : reporter_.report(round_, now, outbox_));
 }
 
+/// What this machine knows, for round::outlook().
+struct Agreement::Known {
+  RoundState& round;
+  const Attendance& here;
+  Duration open_for;
+
+  /// Where no rank counts any more, it is the last round, or the end without one.
+  bool trigger_holds() const { return here.counting == 0 || holds(round.trigger, here); }
+  bool in_window() const { return round.window_allows(); }
+  bool all_here() const { return here.everyone(); }
+  Duration grace() const { return open_for; }
+  Time open_since(Time now) const { return round.open_since = std::min(round.open_since, now); }
+  bool is_awaited() const { return here.counting == 0 || round.known.somebody_waits(); }
+};
+
 Time Agreement::try_to_start(const Attendance& here, Time now) {
-  if (held_up_ && !coordinates()) return kNever;
-  const bool wanted = known_.somebody_waits() && holds(trigger_, here);
-  if (!window_allows()) {
-    if (wanted) held_up_by_ = known_.who_lags(needed());
-  } else if (here.counting == 0) {
-    start_everywhere();  // The last round, or the end without one.
-  } else if (wanted) {
-    open_since_ = std::min(open_since_, now);
-    const Time open_until = open_since_ + grace_.count();
-    if (!here.everyone() && now < open_until) return open_until;
-    start_everywhere();
-  } else if (trigger_.kind == Kind::all && !held_up_ && own_ranks_are_here()) {
-    started_ = true;
+  if (round_.held_up && !round_.coordinates()) return kNever;
+  Known known{.round = round_, .here = here, .open_for = grace_};
+  const Outlook found = outlook(known, now);
+  switch (found.start) {
+    case Outlook::Start::now:
+      start_everywhere();
+      break;
+    case Outlook::Start::blocked:
+      if (round_.known.somebody_waits()) {
+        round_.held_up_by = round_.known.who_lags(round_.needed());
+      }
+      break;
+    case Outlook::Start::not_yet:
+      if (round_.trigger.kind == Kind::all && !round_.held_up && round_.own_ranks_are_here()) {
+        started_ = true;
+      }
+      break;
+    case Outlook::Start::later:
+      break;
   }
-  return kNever;
+  return found.again_at;
 }
 
 void Agreement::start_everywhere() {
   started_ = true;
   announced_ = true;
-  if (trigger_.kind != Kind::all || held_up_ || !coordinates()) {
-    return spread_start(machines_.count(), machine_);
+  if (round_.trigger.kind != Kind::all || round_.held_up || !round_.coordinates()) {
+    return spread_start(round_.machines.count(), round_.machine);
   }
   // The others have started by themselves.
-  started_by_ = machine_;
-  for (int other = 0; other < machines_.count(); ++other) {
-    if (other == machine_ || known_.waits(other)) continue;
-    send(other, {.kind = Message::Kind::start, .round = next_, .span = 1, .root = machine_});
+  started_by_ = round_.machine;
+  for (int other = 0; other < round_.machines.count(); ++other) {
+    if (other == round_.machine || round_.known.waits(other)) continue;
+    outbox_.send(
+        other,
+        {.kind = Message::Kind::start, .round = round_.next, .span = 1, .root = round_.machine});
   }
 }
 
 void Agreement::spread_start(int span, int root) {
   started_by_ = root;
-  pass_on(told_span_, span, [&](int distance, int theirs) {
-    send((machine_ + distance) % machines_.count(),
-         {.kind = Message::Kind::start, .round = next_, .span = theirs, .root = root});
-  });
+  outbox_.spread(told_span_, span,
+                 {.kind = Message::Kind::start, .round = round_.next, .root = root});
   told_span_ = std::max(told_span_, span);
 }
 
-void Agreement::spread_missing(const RankSet& ranks, int span) {
-  pass_on(1, span, [&](int distance, int theirs) {
-    send((machine_ + distance) % machines_.count(), {.kind = Message::Kind::missing,
-                                                     .round = next_,
-                                                     .span = theirs,
-                                                     .root = coordinator_,
-                                                     .ranks = ranks});
-  });
-}
-
-void Agreement::send(int machine, Message message) {
-  outbox_.push_back({.to = machine, .message = std::move(message)});
-}
-
 void Agreement::complete(std::span<const Facts> facts, Time now) {
-  known_.begin(facts);
-  ++next_;
-  const std::uint64_t seen = std::max(own_.seen, facts[machine_].seen);
+  const Facts& said = facts[round_.machine];
+  round_.known.begin(facts);
+  ++round_.next;
+  const std::uint64_t seen = std::max(round_.own.seen, said.seen);
   // What every machine heard of the others just now, this one's own included.
-  own_ = {.here = RankSet(machines_.size(machine_)),
-          .counting = facts[machine_].counting,
-          .seen = facts[machine_].seen,
-          .slowest = facts[machine_].slowest};
-  started_ = announced_ = informed_ = false;
+  round_.own = {.here = RankSet(round_.machines.size(round_.machine)),
+                .counting = said.counting,
+                .seen = said.seen,
+                .slowest = said.slowest};
+  started_ = announced_ = false;
+  informed_.reset();
   told_span_ = 1;
-  waiting_since_ = open_since_ = kNever;
-  held_up_by_ = started_by_ = -1;
+  started_by_ = -1;
   begin_round();
-  own_.seen = seen;
+  round_.own.seen = seen;
   for (const auto& [from, message] : std::exchange(early_, {})) hear(from, message, now);
 }
 
 RankSet Agreement::missing() const {
-  RankSet result(machines_.ranks());
-  const auto insert_absent = [&](std::span<const int> ranks) {
-    for (const int rank : ranks) {
-      if (known_.counts(rank) && !known_.is_here(rank)) result.insert(rank);
+  if (round_.coordinates() || !informed_) return round_.missing();
+  // What was spread, corrected by what is known of this machine's ranks.
+  RankSet result(round_.machines.ranks());
+  const bool by_absence = round_.trigger.kind != Kind::majority && !round_.held_up;
+  for (const int rank : informed_->list()) {
+    if (round_.machines.of(rank) != round_.machine ||
+        (!by_absence && !round_.known.is_here(rank))) {
+      result.insert(rank);
     }
-  };
-  const bool knows = coordinates() || !informed_;
-  if (!window_allows() && (held_up_by_ >= 0 || !knows || !coordinates())) {
-    const int lags = known_.who_lags(needed());
-    if (knows && lags >= 0) result.insert(lags);
-    if (knows) return result;
   }
-  if (!knows) {
-    // What was spread, corrected by what is known of this machine's ranks.
-    const bool by_absence = trigger_.kind != Kind::majority && !held_up_;
-    for (const int rank : missing_.list()) {
-      if (machines_.of(rank) != machine_ || (!by_absence && !known_.is_here(rank))) {
-        result.insert(rank);
-      }
-    }
-    if (by_absence) insert_absent(machines_.on(machine_));
-    return result;
-  }
-  if (trigger_.kind == Kind::majority) {
-    const int rank = known_.drawn(trigger_, next_);
-    if (rank >= 0 && !known_.is_here(rank)) result.insert(rank);
-    return result;
-  }
-  for (int machine = 0; machine < machines_.count(); ++machine) {
-    insert_absent(machines_.on(machine));
-  }
+  if (by_absence) round_.insert_absent(result, round_.machine);
   return result;
 }
 

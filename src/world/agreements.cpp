@@ -7,7 +7,7 @@
 namespace syncopate::world {
 
 void Agreements::agree(const std::string& description, const CollectiveSpec& spec) {
-  roster_.check_seat();
+  roster_.seat().check();
   if (agent_ != nullptr) agent_->check();
   board::Proposal mine{};
   description.copy(mine.data(), mine.size() - 1);
@@ -26,7 +26,7 @@ void Agreements::agree(const std::string& description, const CollectiveSpec& spe
   wait.begin(now);
   for (;;) {
     const std::uint64_t news = event.read();
-    roster_.check_seat();  // A rank that the others gave up has no part in their agreement.
+    roster_.seat().check();  // A rank that the others gave up has no part in their agreement.
     if (reached(number, mine)) return wait.succeed();
     if (wait.expired(now)) {
       proposals_.leave_on_the_table();

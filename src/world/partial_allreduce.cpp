@@ -47,42 +47,44 @@ namespace {
 }  // namespace
 
 RoundBase::Values RoundBase::values() const {
-  return {exchange_->values(number_), exchange_->board().shape.elements};
+  return {exchange_->reader().values(number_), exchange_->board().shape.elements};
 }
 
 RoundBase::Values RoundBase::mean_values() const {
-  const Scale scale = exchange_->options().scale;
+  const Scale scale = exchange_->board().shape.scale;
   if (scale == Scale::none) refuse_accessor(scale);
   return values();
 }
 
 RoundBase::Values RoundBase::sum_values() const {
-  const Scale scale = exchange_->options().scale;
+  const Scale scale = exchange_->board().shape.scale;
   if (scale != Scale::none) refuse_accessor(scale);
   return values();
 }
 
-Receipt RoundBase::receipt() const { return exchange_->receipt(number_); }
+Receipt RoundBase::receipt() const { return exchange_->reader().receipt(number_); }
 
 void RoundBase::advance() {
-  exchange_->pass(number_);
+  exchange_->reader().pass(number_);
   ++number_;
 }
 
 RoundsBase::RoundsBase(std::shared_ptr<PartialExchange> exchange, std::uint64_t count)
-    : exchange_(std::move(exchange)), first_(exchange_->passed() + 1), last_(first_ + count - 1) {}
+    : exchange_(std::move(exchange)),
+      first_(exchange_->reader().passed() + 1),
+      last_(first_ + count - 1) {}
 
 RoundsBase::~RoundsBase() {
   // A step that throws has not used the round.
   const bool used = std::uncaught_exceptions() <= exceptions_;
-  if (exchange_) exchange_->stop_reading(first_, used);
+  if (exchange_) exchange_->reader().stop_reading(first_, used);
 }
 
 std::uint64_t RoundsBase::first_not_passed() const {
-  return std::max(first_, exchange_->passed() + 1);
+  return std::max(first_, exchange_->reader().passed() + 1);
 }
-void RoundsBase::read_first() const { exchange_->read(first_); }
-void RoundsBase::pass() const { exchange_->pass(last_); }
+void RoundsBase::read_first() const { exchange_->reader().read(first_); }
+void RoundsBase::pass() const { exchange_->reader().pass(last_); }
 
 using Base = PartialAllreduceBase;
 
@@ -107,7 +109,7 @@ std::uint64_t Base::exchange_values(const void* values, std::size_t elements, do
 std::uint64_t Base::await_rounds() { return exchange_->await(); }
 bool Base::ready() { return exchange_->ready(); }
 void Base::stop() { exchange_->stop(); }
-bool Base::finished() const { return exchange_->finished(); }
+bool Base::finished() const { return exchange_->reader().finished(); }
 void Base::leave() { exchange_->leave(); }
 void Base::keep_deposits() { exchange_->keep_deposits(); }
 std::optional<double> Base::copy_carried(void* into) const { return exchange_->copy_carried(into); }

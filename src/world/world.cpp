@@ -146,7 +146,7 @@ int World::machines() const { return state_->machines(); }
 int World::cores() const { return state_->roster().cores().count(); }
 
 RankSet World::dead() const {
-  state_->roster().check_seat();
+  state_->roster().seat().check();
   return state_->dead();
 }
 

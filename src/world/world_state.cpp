@@ -38,19 +38,19 @@ WorldState::WorldState(std::shared_ptr<board::Segment> segment, int rank,
       timeout_(board::timeout_from_environment()),
       agreements_(roster_, *platform_, timeout_),
       regions_(agent::ControlMemory::bytes(), roster_.local_size()) {
-  roster_.join(board::this_process());
+  roster_.seat().join(board::this_process());
 }
 
 WorldState::~WorldState() {
   messenger_.reset();
   messenger_region_.reset();
-  if (!roster_.same_process()) {
+  if (!roster_.seat().same_process()) {
     // Its thread is the other process's, and so are the connections.
     static_cast<void>(agent_.release());
     static_cast<void>(link_.release());
     return;
   }
-  roster_.leave();
+  roster_.seat().leave();
   if (mailbox_ != nullptr) mailbox_->call();
   agent_.reset();  // It may yet lose a machine.
   const bool lost = board::waited_in_vain(roster_, roster_.local_rank()) ||
@@ -79,12 +79,12 @@ void WorldState::connect(std::unique_ptr<fabric::Link>& link,
 }
 
 void WorldState::leave_before_end() {
-  if (!roster_.same_process()) return;
+  if (!roster_.seat().same_process()) return;
   mailbox_->close(Error(ErrorCode::closed,
                         "the program has called MPI_Finalize, by which rank " +
                             std::to_string(roster_.rank()) + " left the world",
                         "Use the world and its collectives before MPI_Finalize only"));
-  roster_.leave();
+  roster_.seat().leave();
   mailbox_->call();
   if (agent_ != nullptr) agent_->finish();
 }
@@ -198,16 +198,16 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
       carrier.deposit_nothing(Then::wait);
     }
     carrier.await();
-    const std::uint64_t round = carrier.passed() + 1;
-    if (!carrier.receipt(round).contributors.contains(root)) {
-      carrier.pass(round);
+    const std::uint64_t round = carrier.reader().passed() + 1;
+    if (!carrier.reader().receipt(round).contributors.contains(root)) {
+      carrier.reader().pass(round);
       broadcasting_ = false;  // Everybody sees the same round, and stops at the same part.
       throw Error(ErrorCode::rank_lost,
                   "rank " + std::to_string(root) + " was gone before its broadcast was through",
                   "Choose a live root (World::dead() tells who is not)");
     }
-    if (roster_.rank() != root) std::memcpy(part, carrier.values(round), length);
-    carrier.pass(round);
+    if (roster_.rank() != root) std::memcpy(part, carrier.reader().values(round), length);
+    carrier.reader().pass(round);
   }
   broadcasting_ = false;
 }

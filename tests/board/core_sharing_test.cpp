@@ -50,14 +50,14 @@ class CoreSharingTest : public ::testing::Test {
     Seats::prepare(memory_.data(), 2);
     for (int rank = 0; rank < 2; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(memory_.data(), rank, ranks[rank]));
-      rosters_.back()->join({.pid = 100U + rank, .started = 1});
+      rosters_.back()->seat().join({.pid = 100U + rank, .started = 1});
       sharing.emplace_back(*rosters_.back(), ranks[rank]);
     }
   }
   /// The rank has waited for a while.
   void resolve(int rank) { ranks[rank].time = sharing[rank].resolve(ranks[rank].time); }
 
-  void leave(int rank) { rosters_[rank]->leave(); }
+  void leave(int rank) { rosters_[rank]->seat().leave(); }
 
   TwoCores ranks[2];
   std::vector<CoreSharing> sharing;

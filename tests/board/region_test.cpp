@@ -27,7 +27,7 @@ class RegionTest : public ::testing::Test {
     Seats::prepare(control_->data(), numbers, world_ranks);
     for (int rank = 0; rank < kRanks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(control_->data(), rank, *platform_));
-      rosters_.back()->join(board::this_process());
+      rosters_.back()->seat().join(board::this_process());
       hold(rank);
     }
     if (world_ranks > kRanks) hold(kAgent);
@@ -36,7 +36,7 @@ class RegionTest : public ::testing::Test {
   }
 
   void let_go(int user) { holds_[user].reset(); }
-  void leave(int rank) { rosters_[rank]->leave(); }
+  void leave(int rank) { rosters_[rank]->seat().leave(); }
   void die(int rank) { rosters_[0]->seats().gone(rank, *platform_); }
   /// Whether the region still has what was written there.
   bool in_memory() const { return page_->data()[0] == std::byte{7}; }

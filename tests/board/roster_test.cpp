@@ -29,7 +29,7 @@ class RosterTest : public ::testing::Test {
   }
   ~RosterTest() override { operator delete[](memory_, std::align_val_t{128}); }
 
-  void join(int rank) { rosters_[rank]->join({.pid = 100U + rank, .started = 7}); }
+  void join(int rank) { rosters_[rank]->seat().join({.pid = 100U + rank, .started = 7}); }
   FatePlatform platform_;
   std::byte* memory_;
   std::vector<std::unique_ptr<Roster>> rosters_;
@@ -40,7 +40,7 @@ TEST_F(RosterTest, ASeatIsTakenOnce) {
   EXPECT_EQ(rosters_[0]->seats().life(1), Life::present);
   expect_refused(ErrorCode::environment, {"rank 1 is already taken by process 101"},
                  [&] { join(1); });
-  rosters_[1]->leave();
+  rosters_[1]->seat().leave();
   EXPECT_EQ(rosters_[0]->seats().life(1), Life::left);
   expect_refused(ErrorCode::environment, {"rank 1 is already taken"}, [&] { join(1); });
 }
@@ -60,7 +60,7 @@ TEST_F(RosterTest, TheCoresAreThoseOfAllRanksTogetherUpToTheQuota) {
 
 TEST_F(RosterTest, WhoDiesIsDeadForEveryoneAndWhoLeftIsNot) {
   for (int rank = 0; rank < kRanks; ++rank) join(rank);
-  rosters_[2]->leave();
+  rosters_[2]->seat().leave();
   platform_.dead = {1, 2};
   EXPECT_TRUE(rosters_[0]->look_after());
   EXPECT_FALSE(rosters_[0]->look_after()) << "found once only";
@@ -76,7 +76,7 @@ TEST_F(RosterTest, TheAgentOfARankThatHasLeftIsMissedOnceItsProcessIsGone) {
   for (int rank = 0; rank < kRanks; ++rank) join(rank);
   const auto desk = std::make_unique<std::byte[]>(sizeof(agent::AgentDesk));
   const agent::RankMailbox mailbox(desk.get(), *rosters_[1], platform_);
-  rosters_[Roster::kAgentsRank]->leave();
+  rosters_[Roster::kAgentsRank]->seat().leave();
   EXPECT_NO_THROW(mailbox.check());
   platform_.dead = {Roster::kAgentsRank};
   expect_refused(ErrorCode::machine_lost, {"rank 0", "spoke for this machine", "is gone"},
@@ -96,7 +96,7 @@ TEST_F(RosterTest, WhoHasNotJoinedIsExpectedUntilTheLauncherSaysOtherwise) {
 
 TEST_F(RosterTest, TheLauncherDoesNotTurnALeaverIntoADeadRank) {
   join(1);
-  rosters_[1]->leave();
+  rosters_[1]->seat().leave();
   rosters_[0]->seats().gone(1, platform_);
   EXPECT_EQ(rosters_[0]->seats().life(1), Life::left);
 }

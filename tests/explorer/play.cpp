@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "partial/exchange.h"
+#include "partial/pair.h"
 #include "round/trigger.h"
 #include "syncopate/error.h"
 
@@ -96,13 +97,15 @@ void Play::idle() {
   // The rank that has settled most knows best what has not been taken yet.
   const int leader = delivered_[1] > delivered_[0] ? 1 : 0;
   Board& board = exchanges_[leader]->board();
-  for (int rank = 0; board.shape.pairs() && rank < plan_->ranks; ++rank) {
-    if (exchanges_[rank]->pair()->could_settle(delivered_[rank] + 1)) {
+  for (int rank = 0; board.shape.each_sums_up() && rank < plan_->ranks; ++rank) {
+    const std::uint64_t round = delivered_[rank] + 1;
+    if (exchanges_[rank]->board().settled.through < round &&
+        partial::Pair::both_firm(board.memory, round)) {
       return ledger_.fail("everybody sleeps, and rank " + std::to_string(rank) + " could settle");
     }
   }
   const std::uint64_t round =
-      board.shape.pairs() ? std::max(published_, delivered_[leader]) + 1 : published_ + 1;
+      board.shape.each_sums_up() ? std::max(published_, delivered_[leader]) + 1 : published_ + 1;
   round::Attendance here;
   bool somebody_waits = false;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
@@ -177,7 +180,7 @@ void Play::note_result(int rank, std::uint64_t round) {
 }
 
 bool Play::settled(std::uint64_t round) const {
-  if (!exchanges_[0]->board().shape.pairs()) return false;
+  if (!exchanges_[0]->board().shape.each_sums_up()) return false;
   return ledger_.knows(round) || exchanges_[0]->board().settled.through == round ||
          exchanges_[1]->board().settled.through == round;
 }
@@ -199,7 +202,7 @@ void Play::act(int rank) {
   if (plan_->ends[rank] == End::leave) return exchange.leave();
   exchange.stop();
   timeouts_[rank] = kTimeout;
-  while (!exchange.finished()) take(rank);
+  while (!exchange.reader().finished()) take(rank);
 }
 
 void Play::put(int rank, const Action& action) {
@@ -249,18 +252,18 @@ void Play::take(int rank) {
     // Sometimes a step fails: the rank gets the round, and those after it, once more.
     if (fails_at(rank, round)) return;
     delivered_[rank] = round;
-    const void* values = exchange.values(round);
-    ledger_.read(rank, round, values, exchange.receipt(round));
-    if (exchange.receipt(round).waited.count() > stage_.machine().now() - entered) {
+    const void* values = exchange.reader().values(round);
+    ledger_.read(rank, round, values, exchange.reader().receipt(round));
+    if (exchange.reader().receipt(round).waited.count() > stage_.machine().now() - entered) {
       ledger_.fail("rank " + std::to_string(rank) + " is said to have waited longer than it did");
     }
     stage_.machine().pause();  // Who still wrote to the result would write now.
     ledger_.read_again(rank, round, values);
     // Sometimes a rank lets go of each round at once, and sometimes only with its next call.
     if ((round + rank) % 3 != 0) {
-      exchange.pass(round);
+      exchange.reader().pass(round);
     } else {
-      exchange.read(round);
+      exchange.reader().read(round);
     }
   }
 }

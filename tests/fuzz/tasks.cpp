@@ -107,7 +107,7 @@ class Machine {
     board::Seats::prepare(control_.roster(), std::vector<int>{0, 1}, topology_.ranks());
     for (int rank = 0; rank < kOwnRanks; ++rank) {
       rosters_.push_back(std::make_unique<board::Roster>(control_.roster(), rank, platform_));
-      rosters_.back()->join({.pid = 1, .started = 1});
+      rosters_.back()->seat().join({.pid = 1, .started = 1});
       proposals_.emplace_back(*rosters_.back());
     }
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *rosters_[0], platform_);
@@ -198,9 +198,9 @@ void play_partial(Machine& machine) {
   const auto act = [&](int rank) {
     partial::Board& board = *ranks[rank];
     if (input.below(2) == 0) {
-      board.results.release_through(board.results.published());
+      board.window.release_through(board.results.published());
     } else if (const int slot = board.deposits.writable_slot(); slot >= 0) {
-      board.deposits.describe(slot, 1 + input.below(3), board.results.seen(),
+      board.deposits.describe(slot, 1 + input.below(3), board.window.seen(),
                               machine.platform().now(), partial::Deposits::Form::values);
       board.deposits.put(slot);
       board.participants.set_waiting(board.results.published() + 1);

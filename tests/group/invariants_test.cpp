@@ -20,7 +20,7 @@ class GroupInvariants : public ::testing::Test {
     board::Seats::prepare(roster_memory_.get(), std::vector<int>{0, 1}, kRanks);
     for (int rank = 0; rank < kRanks; ++rank) {
       rosters_.push_back(std::make_unique<board::Roster>(roster_memory_.get(), rank, *platform_));
-      rosters_.back()->join({.pid = 100U + rank, .started = 7});
+      rosters_.back()->seat().join({.pid = 100U + rank, .started = 7});
       boards_.push_back(
           std::make_unique<Board>(memory_.get(), shape_, *rosters_.back(), *platform_));
       boards_.back()->publications.publish(1, 0);

@@ -26,7 +26,7 @@ class MachineGroupRounds : public ::testing::Test {
     Seats::prepare(roster_memory_.get(), std::vector<int>{0, 1, 2}, kRanks + 1);
     for (int rank = 0; rank < kRanks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(roster_memory_.get(), rank, *platform_));
-      rosters_.back()->join({.pid = 100U + rank, .started = 7});
+      rosters_.back()->seat().join({.pid = 100U + rank, .started = 7});
       boards_.push_back(
           std::make_unique<Board>(memory_.get(), shape_, *rosters_.back(), *platform_));
     }

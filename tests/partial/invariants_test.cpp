@@ -26,7 +26,7 @@ class InvariantDeathTest : public ::testing::Test {
     Seats::prepare(seats_.get(), shape_.ranks);
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(seats_.get(), rank, *platform_));
-      rosters_.back()->join({.pid = 100U + rank, .started = 7});
+      rosters_.back()->seat().join({.pid = 100U + rank, .started = 7});
       ranks_.push_back(
           std::make_unique<Board>(memory_.get(), shape_, *rosters_.back(), *platform_));
     }
@@ -37,7 +37,7 @@ class InvariantDeathTest : public ::testing::Test {
   int deposit(int number) {
     Deposits& deposits = rank(number).deposits;
     const int slot = deposits.writable_slot();
-    deposits.describe(slot, 1, rank(number).results.seen(), 0, Deposits::Form::values);
+    deposits.describe(slot, 1, rank(number).window.seen(), 0, Deposits::Form::values);
     deposits.put(slot);
     return slot;
   }
@@ -47,7 +47,7 @@ class InvariantDeathTest : public ::testing::Test {
     ASSERT_EQ(rank(0).running.help(), RunningRound::Outcome::complete);
   }
   void release(RoundNumber round) {
-    for (const auto& one : ranks_) one->results.release_through(round);
+    for (const auto& one : ranks_) one->window.release_through(round);
   }
 
  private:
@@ -111,9 +111,9 @@ TEST_F(InvariantDeathTest, ABufferInUseIsNotReused) {
   const Results& results = rank(1).results;
   const int buffer = results.buffer_of(1);
   EXPECT_FALSE(results.holds_nothing(buffer, results.published()));
-  for (const int number : {0, 1}) rank(number).results.release_through(1);
+  for (const int number : {0, 1}) rank(number).window.release_through(1);
   EXPECT_FALSE(results.holds_nothing(buffer, results.published())) << "rank 2 may read it";
-  rank(2).results.release_through(1);
+  rank(2).window.release_through(1);
   EXPECT_TRUE(results.holds_nothing(buffer, results.published()));
 }
 
@@ -123,8 +123,8 @@ TEST_F(InvariantDeathTest, NoPublicationIsSkipped) {
 
 TEST_F(InvariantDeathTest, NothingIsReleasedBeforeItIsThere) {
   run(1);
-  EXPECT_DEATH(rank(1).results.release_through(2), "results\\.h 4");
-  EXPECT_DEATH(rank(1).results.release_through_and_wait(2, 3), "results\\.h 4");
+  EXPECT_DEATH(rank(1).window.release_through(2), "window\\.h 1");
+  EXPECT_DEATH(rank(1).window.release_through_and_wait(2, 3), "window\\.h 1");
 }
 
 TEST_F(InvariantDeathTest, AParticipationOnlyMovesOn) {

@@ -33,7 +33,7 @@ class Machine {
     Seats::prepare(seats_.get(), numbers, ranks + 1);
     for (int rank = 0; rank < ranks; ++rank) {
       rosters_.push_back(std::make_unique<Roster>(seats_.get(), rank, *platform_));
-      rosters_.back()->join({.pid = 100U + rank, .started = 7});
+      rosters_.back()->seat().join({.pid = 100U + rank, .started = 7});
       ranks_.push_back(
           std::make_unique<Board>(memory_.get(), shape_, *rosters_.back(), *platform_));
     }
@@ -47,7 +47,7 @@ class Machine {
     const int slot = ranks_[rank]->deposits.writable_slot();
     auto* const values = static_cast<float*>(ranks_[rank]->deposits.values(slot));
     std::fill_n(values, kElements, value);
-    ranks_[rank]->deposits.describe(slot, 1, ranks_[rank]->results.seen(), 0,
+    ranks_[rank]->deposits.describe(slot, 1, ranks_[rank]->window.seen(), 0,
                                     Deposits::Form::values);
     ranks_[rank]->deposits.put(slot);
     return values;
@@ -92,7 +92,7 @@ TEST(MachineRounds, AResultTakesThePlaceOfTheOnlyShare) {
           << "a rank writes while it has a result";
     }
     machine.take(round);
-    machine.rank(0).results.release_through(round - 1);
+    machine.rank(0).window.release_through(round - 1);
     const MachineRounds::OnlyShare sum = machine.agent().only_share(round);
     ASSERT_TRUE(sum.spare);
     EXPECT_EQ(read(sum.values), std::vector<float>(kElements, float(round)));
@@ -110,13 +110,13 @@ TEST(MachineRounds, OpensARoundThoughARankGivesUpOnTheOneBefore) {
   for (int moment = 0;; ++moment) {
     Machine machine(2);
     machine.take(1);
-    machine.agent().open(1, 1);
-    const AttemptWord stalled = machine.rank(1).running.attempt();
+    machine.agent().board().stage.open(1, 1);
+    const AttemptWord stalled = machine.rank(1).stage.attempt();
     machine.publish(1);
     machine.take(2);
-    const Interruption interruption(moment, [&] { machine.rank(1).running.retry(stalled); });
-    machine.agent().open(2, 1);
-    EXPECT_EQ(machine.agent().board().running.attempt().round, 2U) << "after step " << moment;
+    const Interruption interruption(moment, [&] { machine.rank(1).stage.retry(stalled); });
+    machine.agent().board().stage.open(2, 1);
+    EXPECT_EQ(machine.agent().board().stage.attempt().round, 2U) << "after step " << moment;
     if (!interruption.happened()) {
       EXPECT_GT(moment, 2) << "nobody ever gave up";
       return;

@@ -35,7 +35,7 @@ class Machine {
       : topology_(topology) {
     board::Seats::prepare(control_.roster(), std::vector<int>{topology.rank}, topology.ranks());
     roster_ = std::make_unique<board::Roster>(control_.roster(), 0, *platform_);
-    roster_->join(board::this_process());
+    roster_->seat().join(board::this_process());
     mailbox_ = std::make_unique<AgentMailbox>(control_.mailbox(), *roster_, *platform_);
     const auto shape = partial::Shape::of(1, DataType::float32, *roster_, options);
     auto region =
@@ -61,12 +61,12 @@ class Machine {
   void deposit_and_wait() {
     const int slot = rank_->deposits.writable_slot();
     *static_cast<float*>(rank_->deposits.values(slot)) = 1;
-    rank_->deposits.describe(slot, 1, rank_->results.seen(), platform_->now(),
+    rank_->deposits.describe(slot, 1, rank_->window.seen(), platform_->now(),
                              partial::Deposits::Form::values);
     rank_->deposits.put(slot);
     rank_->participants.set_waiting(published() + 1);
   }
-  void see_all() { rank_->results.release_through(published()); }
+  void see_all() { rank_->window.release_through(published()); }
   RoundNumber published() const { return rank_->results.published(); }
   /// Whom receipts of the last round say it has waited for.
   int waited_for() const {

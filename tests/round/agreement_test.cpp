@@ -41,6 +41,18 @@ TEST(Agreement, KeepsARoundOpenThoughItHearsOfItBeforeItLooks) {
   EXPECT_TRUE(agreement.started() && starts(agreement));
 }
 
+TEST(Agreement, CountsGraceFromTheFirstArrivalThoughNoRankWaitsYet) {
+  constexpr Duration kGrace = 300ms;
+  Agreement agreement(first(), 8, {0, 1}, 1);
+  Facts deposit = facts(/*here=*/true);
+  deposit.waits = false;
+  agreement.observe(deposit, kGrace, 10);
+  agreement.observe(deposit, kGrace, 10 + kGrace.count());
+  EXPECT_FALSE(agreement.started() || starts(agreement)) << "no rank waits";
+  agreement.observe(facts(/*here=*/true), kGrace, 11 + kGrace.count());
+  EXPECT_TRUE(agreement.started() && starts(agreement)) << "as on one board";
+}
+
 TEST(Agreement, TakesPartInARoundThatItHearsOfBeforeItLooks) {
   Agreement agreement(first(), 8, {0, 1, 2, 3}, 1);
   agreement.hear(0, {.kind = Kind::start, .round = 1, .span = 2, .root = 0}, 0);

@@ -62,7 +62,7 @@ class BoardPlayer final : private Machine::Observer {
     }
     for (int rank = 0; rank < scenario_.ranks; ++rank) {
       record_.ranks[rank].drops = exchanges_[rank]->board().deposits.dropped();
-      record_.ranks[rank].finished = exchanges_[rank]->finished();
+      record_.ranks[rank].finished = exchanges_[rank]->reader().finished();
       // Whatever is no syncopate::Error is a defect of the player.
       if (machine().error(rank)) std::rethrow_exception(machine().error(rank));
     }
@@ -162,7 +162,7 @@ class BoardPlayer final : private Machine::Observer {
         break;
       case Act::Kind::finish:
         exchange.stop();
-        while (!exchange.finished()) take(rank);
+        while (!exchange.reader().finished()) take(rank);
         break;
       case Act::Kind::leave:
         exchange.leave();
@@ -205,8 +205,8 @@ class BoardPlayer final : private Machine::Observer {
     ++calls_;
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t round = ++delivered_[rank];
-      const void* values = exchange.values(round);
-      Reading reading{.receipt = exchange.receipt(round), .at = now(), .call = calls_};
+      const void* values = exchange.reader().values(round);
+      Reading reading{.receipt = exchange.reader().receipt(round), .at = now(), .call = calls_};
       for (std::size_t element = 0; element < scenario_.elements; ++element) {
         reading.values.push_back(scenario_.type == DataType::float64
                                      ? static_cast<const double*>(values)[element]
@@ -214,7 +214,7 @@ class BoardPlayer final : private Machine::Observer {
       }
       mine.order.push_back(round);
       mine.rounds.emplace(round, std::move(reading));
-      exchange.pass(round);
+      exchange.reader().pass(round);
     }
   }
 

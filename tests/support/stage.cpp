@@ -31,7 +31,7 @@ void Stage::set(int ranks) {
       platforms_.push_back(std::make_unique<ScriptedPlatform>(machine_, rank));
     }
     rosters_.push_back(std::make_unique<board::Roster>(memory, rank, *platforms_[rank]));
-    rosters_.back()->join({.pid = static_cast<std::uint32_t>(rank + 1), .started = 1});
+    rosters_.back()->seat().join({.pid = static_cast<std::uint32_t>(rank + 1), .started = 1});
   }
 }
 

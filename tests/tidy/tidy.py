@@ -8,6 +8,8 @@ structure.py  table      every folder of src/ has its row in src/README.md and e
               sizes      files have 500 lines at most, functions 50
               openings   a header opens with what it is
               targets    every source file is compiled by its own folder
+classes.py    classes    a class of src/ has 15 public functions and 15 fields at most
+              places     a sum is scaled, a rank waits and grace is counted in one place
 prose.py      comments   no line of a comment ends early or is torn from its item of a list
               sentences  documents and public headers have 20 words a sentence on average, and 60 at most
               subjects   nobody, somebody, whoever and everybody are no subjects
@@ -25,12 +27,14 @@ import sys
 sys.dont_write_bytecode = True
 
 from api_page import check_api_page
+from classes import check_classes, check_places
 from names import check_files, check_links, check_words
 from prose import check_comments, check_lines, check_sentences, check_spelling, check_subjects
 from structure import check_layers, check_openings, check_sizes, check_table, check_targets
 from tree import Tree
 
 CHECKS = (check_table, check_layers, check_sizes, check_openings, check_targets,
+          check_classes, check_places,
           check_comments, check_sentences, check_subjects,
           check_spelling, check_lines, check_words, check_files, check_links, check_api_page)
 

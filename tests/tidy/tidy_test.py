@@ -8,6 +8,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import api_page
+import classes
 import names
 import prose
 import structure
@@ -105,6 +106,26 @@ class Checks(unittest.TestCase):
     def test_a_long_class_is_no_function(self):
         body = '// A.\nclass A {\n public:\n' + '  int f() { return 1; }\n' * 60 + '};\n'
         self.assertEqual(self.found(structure.check_sizes, {'src/base/a.h': body}), '')
+
+    def test_a_class_with_many_functions(self):
+        functions = ''.join(f'  int f{i}(int x = {{}}) const {{ return x; }}\n' for i in range(15))
+        body = '// A.\nclass A : public B {\n public:\n  A();\n' + functions + '%s private:\n  void g();\n};\n'
+        self.complains(classes.check_classes, 'A has 16 public functions', {'src/base/a.h': body % '  void h() const;\n'})
+        self.assertEqual(self.found(classes.check_classes, {'src/base/a.h': body % '  void f1();\n'}), '', 'an overload')
+
+    def test_a_class_with_many_fields(self):
+        fields = ''.join(f'  std::map<int, std::pair<int, int>> f{i}_{{1}};\n' for i in range(15))
+        body = '// A.\nstruct alignas(64) A {\n' + fields + '%s};\n'
+        self.complains(classes.check_classes, 'A has 16 fields',
+                       {'src/base/a.h': body % '  struct Part {\n    int f = 0;\n  } part_;\n'})
+        none = '  static constexpr int kMost = 3;\n  using T = int;\n  enum class E { a, b };\n  void f(int x);\n'
+        self.assertEqual(self.found(classes.check_classes, {'src/base/a.h': body % none}), '', 'no fields')
+
+    def test_what_is_scaled_and_waited_for_elsewhere(self):
+        self.complains(classes.check_places, 'a sum is scaled', {'src/partial/a.cpp': 'if (s == Scale::ranks) f();\n'})
+        self.complains(classes.check_places, 'a rank waits', {'src/partial/a.cpp': 'event.sleep(1);\n'})
+        self.complains(classes.check_places, 'grace is counted', {'src/partial/a.cpp': 'return std::llround(x * share);\n'})
+        self.assertEqual(self.found(classes.check_places, {'src/partial/scaling.h': 'case Scale::none:\n'}), '')
 
     def test_a_header_that_does_not_say_what_it_is(self):
         self.complains(structure.check_openings, 'opens with what it is', {'src/base/a.h': '#pragma once\n'})

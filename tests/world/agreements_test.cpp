@@ -33,7 +33,7 @@ class AgreementsTest : public ::testing::Test {
   }
   ~AgreementsTest() override { operator delete[](memory_, std::align_val_t{128}); }
 
-  void join(int rank) { rosters_[rank]->join({.pid = 100U + rank, .started = 7}); }
+  void join(int rank) { rosters_[rank]->seat().join({.pid = 100U + rank, .started = 7}); }
   bool waited_in_vain(int rank) const { return board::waited_in_vain(*rosters_[0], rank); }
 
   FatePlatform platform_;
@@ -72,7 +72,7 @@ TEST_F(AgreementsTest, RanksAgreeInStepAndSeeWhoDoesNot) {
 
 TEST_F(AgreementsTest, DoNotWaitForTheDeadOrTheGone) {
   for (int rank = 0; rank < kRanks; ++rank) join(rank);
-  rosters_[1]->leave();
+  rosters_[1]->seat().leave();
   platform_.dead = {2, 3};
   EXPECT_NO_THROW(ranks_[0]->agree("x"));
 }
@@ -80,7 +80,7 @@ TEST_F(AgreementsTest, DoNotWaitForTheDeadOrTheGone) {
 TEST_F(AgreementsTest, NameWhoDidNotComeAndStandForASecondTry) {
   join(0);
   join(2);
-  rosters_[2]->leave();
+  rosters_[2]->seat().leave();
   join(3);
   timeout_ = 30ms;
   expect_refused(ErrorCode::timeout,
