@@ -137,7 +137,7 @@ void Agreement::learn(int from, const Message& message, Time now) {
 }
 
 void Agreement::learn_start(int from, const Message& message) {
-  // Nobody knows more of this machine's ranks than it has said itself.
+  // No machine knows more of this one's ranks than it has said itself.
   if (own_.seen < needed()) {
     throw BadMessage(from, "starts round " + std::to_string(next_) +
                                " before this machine's ranks have come into its window");

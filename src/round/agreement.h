@@ -58,7 +58,7 @@ struct Message {
   std::uint64_t round = 0;
   int span = 0;
   int root = -1;
-  bool waited = false;  ///< With `ask`: somebody is known to wait.
+  bool waited = false;  ///< With `ask`: a rank is known to wait.
   int drawn = -1;       ///< With `ask`: the rank whose deposit starts the round, if it is one's.
   RankSet ranks;        ///< With `missing`: by their numbers in the world.
   Facts facts;
@@ -160,7 +160,7 @@ class Agreement {
     bool heard_any = false;      ///< Whether there is one.
     bool asked = false;          ///< The others were asked.
     int drawn = -1;              ///< The rank that they were asked for.
-    Time waited_since = kNever;  ///< When somebody was first known to wait.
+    Time waited_since = kNever;  ///< When a rank was first known to wait.
     int spreads = 0;             ///< How often it has spread who is missing, …
     Time spread_at = kNever;     ///< … when it may again, …
     RankSet spread;              ///< … and what it has spread last.
@@ -171,7 +171,7 @@ class Agreement {
     Facts facts;              ///< What the coordinator takes for true of this machine.
     bool any = false;         ///< It was told in this round …
     bool asked = false;       ///< … or has asked,
-    bool waited = false;      ///< knowing that somebody waits,
+    bool waited = false;      ///< knowing that a rank waits,
     int drawn = -1;           ///< and that this rank starts the round.
     bool answer_due = false;  ///< The last question is still to be answered.
     Time asked_at = kNever;

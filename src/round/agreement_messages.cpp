@@ -53,7 +53,7 @@ Time Agreement::when_to_ask(const Attendance& here, Time now) const {
     case Kind::first:
       return waited && (open || !holds(trigger_, here)) ? now : curious;
     case Kind::majority: {
-      // Either it is here and nobody is known to wait, or another was drawn since, or it is open.
+      // Either it is here and no rank is known to wait, or another was drawn since, or it is open.
       const int rank = known_.drawn(trigger_, next_);
       const bool elsewhere = rank >= 0 && machines_.of(rank) != machine_;
       return open || elsewhere || (here.drawn_here && !known_.somebody_waits()) ? now : kNever;
