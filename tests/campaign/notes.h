@@ -50,7 +50,7 @@ class Notes {
       if (error.code() != ErrorCode::timeout || life_.timeout_ms == 0) throw;
       ++mine().timeouts;
       expect(std::string(error.what()).find("rank") != std::string::npos,
-             std::string("a timeout that names nobody: ") + error.what());
+             std::string("a timeout that names no rank: ") + error.what());
       mine().call = Call::none;
       return false;
     }
