@@ -27,7 +27,7 @@ foreach(plugin syncopate_openmpi syncopate_mpich)
   endif()
 endforeach()
 
-# A component of its own, so that whoever does not ask for it needs no libtorch.
+# A component of its own, so that a user who does not ask for it needs no libtorch.
 if(TARGET syncopate_torch)
   install(TARGETS syncopate_torch EXPORT syncopate-torch-targets)
   install(EXPORT syncopate-torch-targets NAMESPACE syncopate:: DESTINATION ${package_dir})
@@ -48,7 +48,7 @@ install(FILES ${PROJECT_BINARY_DIR}/package/syncopate-config.cmake
               ${PROJECT_BINARY_DIR}/package/syncopate-config-version.cmake
         DESTINATION ${package_dir})
 
-# A static library needs its own dependencies on the command line of whoever links it.
+# A static library needs its own dependencies on the command line of the program that links it.
 get_target_property(library_type syncopate TYPE)
 if(library_type STREQUAL "STATIC_LIBRARY")
   set(pkgconfig_static_libs " -pthread -ldl")

@@ -51,7 +51,7 @@ void average_over_ranks(Side& side, std::vector<double>& values, int contributin
   for (double& value : values) value /= contributing;
 }
 
-/// Reads every element, as an optimiser would. Returns the sum so that it cannot be left out.
+/// Reads every element, as an optimizer would. Returns the sum so that it cannot be left out.
 inline float read_all(std::span<const float> values) {
   float sum = 0;
   for (const float value : values) sum += value;

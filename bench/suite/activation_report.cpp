@@ -10,6 +10,7 @@
 #include "bench/suite/report.h"
 #include "bench/suite/sizes.h"
 #include "cli/console/arguments.h"
+#include "cli/console/option.h"
 #include "cli/console/phrases.h"
 #include "cli/console/table.h"
 #include "launch/launcher.h"
@@ -158,20 +159,14 @@ std::vector<std::string> activation_cells(const Request& request, const Comparis
 
 void add_activation_options(CLI::App& command, Typed& typed) {
   const Defaults defaults = activation_defaults(kFabric);
-  command
-      .add_option("--machines", typed.machines,
-                  fmt::format("Numbers of machines; {} if not given", kMachines))
-      ->type_name("LIST");
+  add_option(command, "--machines", typed.machines, "LIST",
+             fmt::format("Numbers of machines; {} if not given", kMachines));
   add_fabric_options(command, typed, defaults);
-  command
-      .add_option("--iterations", typed.iterations,
-                  fmt::format("Arrivals per run; {} if not given", kActivations))
-      ->type_name("N");
-  command
-      .add_option("--against", typed.against,
-                  "Peers on the same work: openmpi, mpich, mpi (both) or none; the fabric's MPI if "
-                  "not given")
-      ->type_name("LIST");
+  add_option(command, "--iterations", typed.iterations, "N",
+             fmt::format("Arrivals per run; {} if not given", kActivations));
+  add_option(command, "--against", typed.against, "LIST",
+             "Peers on the same work: openmpi, mpich, mpi (both) or none; the fabric's MPI if "
+             "not given");
   add_run_options(command, typed, defaults);
 }
 

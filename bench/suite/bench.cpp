@@ -21,6 +21,7 @@
 #include "bench/suite/tax_report.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
+#include "cli/console/option.h"
 #include "cli/console/program.h"
 
 namespace syncopate::cli {
@@ -100,12 +101,9 @@ int run_unless_interrupted(const Work& work) {
 }
 
 void add_against(CLI::App& command, Typed& typed, const Defaults& defaults) {
-  command
-      .add_option(
-          "--against", typed.against,
-          fmt::format("Peers on the same work: {}, mpi (both), all or none; {} if not given",
-                      fmt::join(peer_names(), ","), defaults.against))
-      ->type_name("LIST");
+  add_option(command, "--against", typed.against, "LIST",
+             fmt::format("Peers on the same work: {}, mpi (both), all or none; {} if not given",
+                         fmt::join(peer_names(), ","), defaults.against));
 }
 
 void add_allreduce(CLI::App& bench, int& exit_code) {
@@ -115,7 +113,7 @@ void add_allreduce(CLI::App& bench, int& exit_code) {
                           .against = "all",
                           .repetitions = 3};
   auto typed = std::make_shared<Typed>();
-  auto* command = bench.add_subcommand("allreduce", "The sum over all ranks, everyone on time");
+  auto* command = bench.add_subcommand("allreduce", "The sum over all ranks, all on time");
   add_common_options(*command, *typed, defaults);
   add_against(*command, *typed, defaults);
   add_plain_options(*command, *typed);
@@ -133,14 +131,10 @@ void add_skewed(CLI::App& bench, const Defaults& defaults, const char* descripti
   add_against(*command, *typed, defaults);
   add_skew_options(*command, *typed, defaults);
   if (defaults.operation == "group") {
-    command
-        ->add_option("--group-size", typed->group_size,
-                     "Ranks per group; the square root of the ranks if not given")
-        ->type_name("N");
-    command
-        ->add_option("--sync-every", typed->synchronize_every,
-                     "All ranks together every so many steps; 10, or never with --chronic")
-        ->type_name("N");
+    add_option(*command, "--group-size", typed->group_size, "N",
+               "Ranks per group; the square root of the ranks if not given");
+    add_option(*command, "--sync-every", typed->synchronize_every, "N",
+               "All ranks together every so many steps; 10, or never with --chronic");
   }
   command->callback([typed, defaults, &exit_code] {
     exit_code = run_unless_interrupted([&] { return run(checked(*typed, defaults)); });
@@ -156,8 +150,8 @@ void add_tax(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand(
       "tax", "How much a rank that computes is slowed while the others run rounds");
   add_common_options(*command, *typed, defaults);
-  command->add_option("--seconds", typed->seconds, "Computing per repetition; 0.5 if not given")
-      ->type_name("S");
+  add_option(*command, "--seconds", typed->seconds, "S",
+             "Computing per repetition; 0.5 if not given");
   command->callback([typed, defaults, &exit_code] {
     exit_code = run_unless_interrupted([&] {
       close_input();
@@ -186,8 +180,7 @@ void add_idle(CLI::App& bench, int& exit_code) {
   auto* command = bench.add_subcommand(
       "idle", "What ranks that sleep take of a core, on one board and on several with agents");
   add_rank_options(*command, *typed, defaults);
-  command->add_option("--seconds", typed->seconds, "Of sleep per repetition; 3 if not given")
-      ->type_name("S");
+  add_option(*command, "--seconds", typed->seconds, "S", "Of sleep per repetition; 3 if not given");
   add_run_options(*command, *typed, defaults);
   command->callback([typed, defaults, &exit_code] {
     if (typed->seconds.empty()) typed->seconds = "3";

@@ -6,6 +6,7 @@
 #include "bench/suite/rank.h"
 #include "bench/suite/sizes.h"
 #include "cli/console/arguments.h"
+#include "cli/console/option.h"
 #include "cli/console/phrases.h"
 #include "cli/console/program.h"
 #include "fabric/job_environment.h"
@@ -32,11 +33,6 @@ constexpr std::size_t kLeastSkewed = 2 * sizeof(float);
 
 int number(const char* option, const std::string& text, long low, long high, int otherwise) {
   return text.empty() ? otherwise : int(whole_number(option, text, low, high));
-}
-
-void add(CLI::App& command, const char* name, std::string& value, const char* type,
-         const std::string& text) {
-  command.add_option(name, value, text)->type_name(type);
 }
 
 std::vector<std::string> checked_triggers(const std::string& list, const std::string& operation,
@@ -134,58 +130,59 @@ Request checked_under_launcher(const Typed& typed, const Defaults& defaults, Req
 
 void add_fabric_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
   const bool optional = defaults.fabric.empty();
-  add(command, "--fabric", typed.fabric, "MPI",
-      optional ? "Run our ranks on several boards, with openmpi, mpich or mpi, whichever is there, "
-                 "between them"
-               : fmt::format("What is between the boards: openmpi, mpich or mpi, whichever is "
-                             "there; {} if not given",
-                             defaults.fabric));
-  add(command, "--ranks-each", typed.ranks_each, "N",
+  add_option(
+      command, "--fabric", typed.fabric, "MPI",
+      optional
+          ? "Run our ranks on several boards with MPI between them: openmpi, mpich, or mpi for "
+            "the one that is installed"
+          : fmt::format("MPI between the boards: openmpi, mpich, or mpi for the one that is "
+                        "installed; {} if not given",
+                        defaults.fabric));
+  add_option(
+      command, "--ranks-each", typed.ranks_each, "N",
       fmt::format("Ranks on each board{}; 1 if not given", optional ? " with --fabric" : ""));
 }
 
 void add_rank_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
-  add(command, "-n,--ranks", typed.ranks, "N",
-      fmt::format("How many ranks; {} if not given", defaults.ranks));
+  add_option(command, "-n,--ranks", typed.ranks, "N",
+             fmt::format("How many ranks; {} if not given", defaults.ranks));
   add_fabric_options(command, typed, defaults);
 }
 
 void add_run_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
-  add(command, "--repeat", typed.repeat, "N",
-      fmt::format("Repetitions; each figure is the median over them; {} if not given",
-                  defaults.repetitions));
-  add(command, "--json", typed.json, "FILE", "Also write the rows as JSON, one object per line");
-  add(command, "--timeout", typed.timeout, "S",
-      fmt::format("End a run of one side after so many seconds; {:.0f} if not given",
-                  kDefaultTimeout));
+  add_option(command, "--repeat", typed.repeat, "N",
+             fmt::format("Repetitions; each figure is the median over them; {} if not given",
+                         defaults.repetitions));
+  add_option(command, "--json", typed.json, "FILE",
+             "Also write the rows as JSON, one object per line");
+  add_option(command, "--timeout", typed.timeout, "S",
+             fmt::format("End a run of one side after so many seconds; {:.0f} if not given",
+                         kDefaultTimeout));
 }
 
 void add_common_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
   add_rank_options(command, typed, defaults);
-  add(command, "--bytes", typed.bytes, "LIST",
-      fmt::format("Sizes: 8,64K,1M or a range 64-4M; {} if not given", defaults.bytes));
+  add_option(command, "--bytes", typed.bytes, "LIST",
+             fmt::format("Sizes: 8,64K,1M or a range 64-4M; {} if not given", defaults.bytes));
   add_run_options(command, typed, defaults);
 }
 
 void add_neighbor_options(CLI::App& command, Typed& typed) {
-  add(command, "--neighbors", typed.neighbors, "N",
-      "Start so many busy processes beside the ranks, for the whole run; 0 if not given");
+  add_option(command, "--neighbors", typed.neighbors, "N",
+             "Start so many busy processes beside the ranks, for the whole run; 0 if not given");
   command.add_flag("--neighbors-pinned", typed.neighbors_pinned,
                    "Neighbor i stays on the i-th core; the kernel moves them if not given");
-  add(command, "--neighbors-nice", typed.neighbors_nice, "N",
-      "Let them give way, from 1 to 19; 0 if not given");
+  add_option(command, "--neighbors-nice", typed.neighbors_nice, "N",
+             "Let them give way, from 1 to 19; 0 if not given");
 }
 
 void add_plain_options(CLI::App& command, Typed& typed) {
-  command
-      .add_option("--iterations", typed.iterations, "Timed calls per size; by time if not given")
-      ->type_name("N");
-  command
-      .add_option("--seconds", typed.seconds,
-                  "Time per size without --iterations; 0.5 if not given")
-      ->type_name("S");
-  command.add_option("--warmup", typed.warmup, "Calls before the timed ones; 10 if not given")
-      ->type_name("N");
+  add_option(command, "--iterations", typed.iterations, "N",
+             "Timed calls per size; by time if not given");
+  add_option(command, "--seconds", typed.seconds, "S",
+             "Time per size without --iterations; 0.5 if not given");
+  add_option(command, "--warmup", typed.warmup, "N",
+             "Calls before the timed ones; 10 if not given");
   command.add_flag("--no-touch", typed.no_touch,
                    "Do not rewrite the values before each call (the default is to, untimed)");
   command.add_flag("--read", typed.read,
@@ -193,21 +190,15 @@ void add_plain_options(CLI::App& command, Typed& typed) {
 }
 
 void add_skew_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
-  command
-      .add_option("--iterations", typed.iterations,
-                  fmt::format("Calls per size; {} if not given", defaults.iterations))
-      ->type_name("N");
-  command
-      .add_option("--triggers", typed.triggers,
-                  fmt::format("What starts a round; {} if not given", defaults.triggers))
-      ->type_name("LIST");
-  command.add_option("--grace", typed.grace, "How long a round stays open: off, auto or 2ms")
-      ->type_name("TIME");
-  command
-      .add_option("--window", typed.window,
-                  fmt::format("The most rounds a rank may lag; {}, or {} with --chronic",
-                              kDefaultWindow, kChronicWindow))
-      ->type_name("N");
+  add_option(command, "--iterations", typed.iterations, "N",
+             fmt::format("Calls per size; {} if not given", defaults.iterations));
+  add_option(command, "--triggers", typed.triggers, "LIST",
+             fmt::format("What starts a round; {} if not given", defaults.triggers));
+  add_option(command, "--grace", typed.grace, "TIME",
+             "How long a round stays open: off, auto or 2ms");
+  add_option(command, "--window", typed.window, "N",
+             fmt::format("The most rounds a rank may lag; {}, or {} with --chronic", kDefaultWindow,
+                         kChronicWindow));
   command.add_flag("--chronic", typed.chronic,
                    "One rank is always slow (32 ms per step, the others 1 ms), and no barrier");
 }

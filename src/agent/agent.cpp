@@ -34,7 +34,7 @@ Agent::Agent(std::unique_ptr<fabric::Fabric> fabric, const fabric::Topology& top
       clock_(topology.machine),
       post_(*fabric_, topology_, bell, peers_, roster, platform),
       tasks_(*fabric_, std::move(source)),
-      known_dead_(roster_.local_size()) {}
+      own_{.known_dead = std::vector<bool>(roster_.local_size())} {}
 
 Agent::~Agent() = default;
 
@@ -58,7 +58,7 @@ bool Agent::over(Time now) {
 Agent::Turn Agent::look_at_everything(Time now, bool rung) {
   add_task(now);
   const std::uint64_t calls = mailbox_.calls().read();
-  const bool called = calls != std::exchange(calls_, calls);
+  const bool called = calls != std::exchange(own_.calls, calls);
   Turn turn{.told = receive(now)};
   if (failed_) return turn;
   for (const auto& [machine, way] : bell_.take_proven_ways()) {
@@ -171,12 +171,12 @@ void Agent::hear(int from, const AgentMessage& message, Time now) {
 }
 
 bool Agent::look_after_ranks(Time now) {
-  if (now < board::later(at_.ranks_seen, platform_.look_after_every())) return false;
-  at_.ranks_seen = now;
+  if (now < board::later(own_.seen_at, platform_.look_after_every())) return false;
+  own_.seen_at = now;
   roster_.look_after();
   for (int rank = 0; rank < roster_.local_size(); ++rank) {
-    if (known_dead_[rank] || !roster_.dead(rank)) continue;
-    known_dead_[rank] = true;
+    if (own_.known_dead[rank] || !roster_.dead(rank)) continue;
+    own_.known_dead[rank] = true;
     post_.send_to_others({.kind = Kind::dead, .number = roster_.rank_of(rank)});
   }
   return true;

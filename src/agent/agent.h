@@ -66,7 +66,7 @@ class Agent {
   /// Whether any machine that has something for this one rings.
   bool others_ring(Time now) const { return peers_.others_ring(now); }
   /// What the last turn saw of the ranks' calls (AgentMailbox::calls()).
-  std::uint64_t calls_seen() const { return calls_; }
+  std::uint64_t calls_seen() const { return own_.calls; }
 
  private:
   using Kind = AgentMessage::Kind;
@@ -105,17 +105,19 @@ class Agent {
   CommonClock clock_;
   Post post_;
   TaskTable tasks_;
-  std::vector<bool> known_dead_;  ///< Ranks of this machine that the others have been told of.
+  struct OwnRanks {
+    std::vector<bool> known_dead;  ///< Those that the others have been told of.
+    Time seen_at = 0;              ///< When they were last looked after.
+    std::uint64_t calls = 0;       ///< What the last turn saw of their calls.
+  } own_;
   struct Moments {
     Time clock_asked = 0;               ///< The others' clock was first asked for; 0 before that.
     Time active = 0;                    ///< Something last happened.
     Time urgent_since = board::kNever;  ///< A rank may be waiting since then.
-    Time ranks_seen = 0;                ///< The ranks of this machine were last looked after.
     Time awaited_told = 0;              ///< The ranks were last told for whom they wait.
     Time first_left = board::kNever;    ///< The agent's rank had left.
     Time all_left = board::kNever;      ///< Every rank had left.
   } at_;
-  std::uint64_t calls_ = 0;
   bool failed_ = false;
 };
 

@@ -40,7 +40,7 @@ struct AgentDesk {
   std::array<char, 1024> what_happened;
   std::array<char, 512> what_to_do;
   RankBits dead;     ///< On other machines.
-  RankBits awaited;  ///< For whom everybody waits, as far as is known: for messages.
+  RankBits awaited;  ///< For whom all ranks wait, as far as is known: for messages.
 };
 
 /// On the machine, with those of other machines that the agent has heard of.

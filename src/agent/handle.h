@@ -35,7 +35,7 @@ class AgentHandle {
   void check() const {
     if (mailbox_ != nullptr) mailbox_->check();
   }
-  /// "rank 3", "ranks 1 and 3": for whom everybody waits but the rank that asks, as far as is
+  /// "rank 3", "ranks 1 and 3": for whom all wait but the rank that asks, as far as is
   /// known. Not without an agent.
   std::string awaited(const board::Roster& /*roster*/) const { return mailbox_->awaited(); }
   /// On all machines.

@@ -7,7 +7,7 @@
 // one: between the waiting machine and the first lost one after it all live, and pass it on. What
 // follows:
 //
-// 1. A lost machine is noticed before the wait times out, whoever waits and whoever computes.
+// 1. A lost machine is noticed before the wait times out, whichever machine waits and whichever computes.
 //      test: ManyMachines.ALostMachineIsNoticedWhoeverWaits
 // 2. Each machine asks kMostWatched times in the time between two questions, at most: all together
 //    8 M times a second.                             test: the same

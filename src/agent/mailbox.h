@@ -31,7 +31,7 @@ class AgentMailbox {
 
   // To the ranks: about ranks of other machines, by their ranks in the world.
   void note_dead(int rank) { set(desk_.dead, rank, true); }
-  /// For whom everybody waits, as far as is known.
+  /// For whom all ranks wait, as far as is known.
   void note_awaited(const RankSet& ranks);
   /// On all machines, this one included.
   RankSet dead() const { return dead_on_all_machines(desk_, roster_); }

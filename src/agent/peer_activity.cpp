@@ -28,8 +28,8 @@ bool PeerActivity::should_ring(int machine, Traffic parcel, Time now, const CpuB
   // like this one.
   const Machine& there = machines_[machine];
   if (there.drowsy) return true;
-  // Somebody waits for data, and stays awake for them, however long ago the last message was; but
-  // not if others have come to need the cores there, as they do here.
+  // A rank there waits for data, and stays awake for them, however long ago the last message was;
+  // but not if others have come to need the cores there, as they do here.
   if (parcel == Traffic::data) return here.crowded;
   // A message is found at once as long as the last one keeps that machine awake. Its ranks are
   // taken to wait, so that one of them does the agent's work, and to have as many cores.

@@ -16,8 +16,8 @@ class PeerActivity {
 
   /// What goes to another machine.
   enum class Traffic {
-    message,  // which nobody there may expect
-    data,     // for which somebody waits there
+    message,  // which no rank there may expect
+    data,     // for which a rank waits there
   };
 
   explicit PeerActivity(int machines) : machines_(machines) {}
@@ -32,7 +32,7 @@ class PeerActivity {
   /// From now on something is expected of `machine`: its silence counts from here.
   void expect(int machine, Time now);
 
-  /// Whether to ring as something goes to `machine`, before note_sent(), as it may find nobody
+  /// Whether to ring as something goes to `machine`, before note_sent(), as it may find no agent
   /// awake. `here` is the room on this machine.
   bool should_ring(int machine, Traffic parcel, Time now, const CpuBudget& here) const;
   /// Whether any machine that has something for this one rings, as far as is known.

@@ -32,20 +32,21 @@ class PollingPolicy {
  public:
   using Time = board::Time;
 
-  /// How long an agent looks without sleeping, after something has happened and while somebody
+  /// How long an agent looks without sleeping, after something has happened and while a rank
   /// waits.
   static constexpr Time kAwakeOnFreeCores = 5'000'000;
   static constexpr Time kAwakeOversubscribed = 100'000;
 
   /// What the agent has to do, after a look at everything.
   struct Work {
-    bool urgent = false;      ///< Somebody may be waiting for what comes next.
-    bool moving = false;      ///< Data are on their way, which move only while somebody looks.
+    bool urgent = false;      ///< A rank may be waiting for what comes next.
+    bool moving = false;      ///< Data are on their way, which move only while the agent looks.
     std::uint64_t moves = 0;  ///< Changes as they move.
   };
 
   void note_news(Time now) { active_at_ = now; }
-  /// Somebody has rung: what it was about may come a moment later, so that the next nap is short.
+  /// Another machine has rung: what it was about may come a moment later, so that the next nap is
+  /// short.
   void note_ring() { nap_ = kShortestNap / 2; }
   void note_work(Time now, const Work& work);
   /// It did not sleep after this look: the next nap is the first.
@@ -53,13 +54,13 @@ class PollingPolicy {
 
   /// When something last happened.
   Time active_at() const { return active_at_; }
-  /// Since when somebody may be waiting; kNever if nobody is.
+  /// Since when a rank may be waiting; kNever if none is.
   Time urgent_since() const { return urgent_since_; }
 
   /// Whether it is too early to sleep, where so many threads want a core.
   bool awake(Time now, const CpuBudget& room, int threads) const;
-  /// How long to sleep if nobody calls, where the next look should be at `again_at`. `others_ring`:
-  /// any machine that has something for this one rings.
+  /// How long to sleep if no rank calls, where the next look should be at `again_at`.
+  /// `others_ring`: any machine that has something for this one rings.
   Time nap(Time now, Time again_at, const CpuBudget& room, bool others_ring);
   /// How long to leave the work to a rank before asking again whether the rank still does it.
   static Time while_driven(const CpuBudget& room);

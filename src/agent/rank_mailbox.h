@@ -42,7 +42,7 @@ class RankMailbox final : public board::Attendant {
 
   /// On all machines.
   RankSet dead() const { return dead_on_all_machines(desk_, roster_); }
-  /// "rank 3", "ranks 1 and 3": for whom everybody waits but this rank, as far as is known.
+  /// "rank 3", "ranks 1 and 3": for whom all wait but this rank, as far as is known.
   std::string awaited() const;
 
   /// This rank, in this process, cannot go on: what it calls next throws this.

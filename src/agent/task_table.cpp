@@ -79,7 +79,7 @@ TaskTable::Worked TaskTable::work(Time now, bool news) {
 RankSet TaskTable::awaited(int ranks) const {
   RankSet awaited(ranks);
   for (const auto& [number, scheduled] : tasks_) {
-    if (!scheduled.task->urgent()) continue;  // No rank waits there, whoever is not there.
+    if (!scheduled.task->urgent()) continue;  // No rank waits there.
     for (const int rank : scheduled.task->awaited().list()) awaited.insert(rank);
   }
   return awaited;

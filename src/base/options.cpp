@@ -5,6 +5,12 @@
 #include "base/durations.h"
 #include "syncopate/error.h"
 
+namespace syncopate {
+
+const char* to_string(LateMerge late) { return late == LateMerge::average ? "average" : "keep"; }
+
+}  // namespace syncopate
+
 namespace syncopate::base {
 namespace {
 

@@ -1,5 +1,5 @@
 // Text from outside (files, options, variables, other programs) as it may stand on a terminal: none
-// of it can do anything there, such as move the cursor, change colours or hide other text.
+// of it can do anything there, such as move the cursor, change colors or hide other text.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// Whether others need the cores of this process. Other processes may, of which nobody tells: then a
-// yield gives a core away for a whole slice of theirs, and a sleep, whose end takes the core back,
-// is shorter. But a long yield may also be a virtual machine that stood still, or one of many that
-// were brief. So one is believed for a short time, and for longer and longer only where long ones
-// take more time than all the brief ones between them.
+// Whether others need the cores of this process. Other processes may, of which nothing tells: then
+// a yield gives a core away for a whole slice of theirs, and a sleep, whose end takes the core
+// back, is shorter. But a long yield may also be a virtual machine that stood still, or one of many
+// that were brief. So one is believed for a short time, and for longer and longer only where long
+// ones take more time than all the brief ones between them.
 //
 // All threads of a process tell the same one; what they lose to each other hardly matters.
 #pragma once

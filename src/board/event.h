@@ -22,7 +22,7 @@
 
 namespace syncopate::board {
 
-/// A word that changes without an announcement, which somebody who waits for an event watches, too.
+/// A word that changes without an announcement, which a rank that waits for an event watches, too.
 struct Watched {
   const Shared<std::uint64_t>* word = nullptr;
   std::uint64_t seen = 0;
@@ -40,7 +40,7 @@ class Event {
   /// Before anybody uses the event.
   void begin_with(std::uint64_t number) { word_.store_relaxed(number << kNumberShift); }
 
-  /// Raises the number to `number`, unless it is there already, and wakes everybody.
+  /// Raises the number to `number`, unless it is there already, and wakes all that sleep.
   void announce(Platform& platform, std::uint64_t number) {
     SYNCOPATE_CHECK(number_in(number << kNumberShift) == number, "event.h 1: 52 bits hold it");
     std::uint64_t word = word_.load();
@@ -88,7 +88,7 @@ class Event {
     std::uint64_t word = word_.load();
     while ((word & ~kAsleep) == seen) {
       if ((word & kAsleep) != 0 || word_.replace(word, word | kAsleep)) {
-        // Looked at after the bit is set: whoever changes the word from here on sees the bit.
+        // Looked at after the bit is set: a writer that changes the word from here on sees the bit.
         if (watched.changed()) return;
         platform.park(futex(), static_cast<std::uint32_t>(seen | kAsleep), until);
         return;

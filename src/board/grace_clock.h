@@ -11,7 +11,7 @@ namespace syncopate::board {
 
 class GraceClock {
  public:
-  /// Since when `round` is open; notes `now` if nobody has noted a time for it.
+  /// Since when `round` is open; notes `now` if no rank has noted a time for it.
   Time since(RoundNumber round, Time now) {
     // A tag of the round and a time, both cut short: a difference of times is all we need. The
     // tag is odd, so that an untouched word is no round's.

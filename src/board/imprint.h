@@ -9,7 +9,7 @@
 namespace syncopate::board {
 
 /// Follows from the sizes of what lies on a board behind its roster, of which the board knows
-/// nothing: whoever makes a board or opens one says it (world/layout.h).
+/// nothing: the code that makes a board or opens one says it (world/layout.h).
 enum class LayoutBehind : std::uint64_t {};
 
 class Imprint {

@@ -8,10 +8,10 @@ void OwnSeat::join(const ProcessId& process) {
   Seat& seat = seats_[local_rank_];
   step(Step::join);
   // The seat is taken by its process number first, so that two processes cannot both have it.
-  std::uint64_t nobody = 0;
-  if (!seat.pid.replace(nobody, process.pid)) {
+  std::uint64_t holder = 0;  // None.
+  if (!seat.pid.replace(holder, process.pid)) {
     throw Error(ErrorCode::environment,
-                name() + " is already taken by process " + std::to_string(nobody),
+                name() + " is already taken by process " + std::to_string(holder),
                 "Make one World per rank, and start each rank once");
   }
   seat.started.store(process.started);

@@ -27,8 +27,8 @@ using namespace std::chrono_literals;
 
 /// Free cores: long enough to cover a round of small vectors, short against any training step.
 constexpr Eagerness kOnFreeCores{.look = 200us, .alone = 5us};
-/// Oversubscribed: whoever is waited for may need this very core. Offering it costs less than a
-/// sleep and a wake-up, for as long as a round takes.
+/// Oversubscribed: the rank that is waited for may need this very core. Offering it costs less than
+/// a sleep and a wake-up, for as long as a round takes.
 constexpr Eagerness kOversubscribed{.look = 100us, .alone = 0us};
 
 struct ProcessStatus {
@@ -197,7 +197,7 @@ void become_servant(const char* name) {
   } attributes{};
   constexpr std::uint64_t kShortestAllowed = 100'000;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER) return;  // Somebody has made a choice for this thread.
+  if (attributes.policy != SCHED_OTHER) return;  // The user has made a choice for this thread.
   attributes.runtime = kShortestAllowed;
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }

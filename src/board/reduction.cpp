@@ -128,7 +128,7 @@ Reduction::Outcome Reduction::help(const ReductionInput& job) {
     if (outcome == Outcome::over) return outcome;
     pending = pending || outcome == Outcome::pending;
   }
-  // Whoever finishes last must see that all are done, whichever chunk was pending before.
+  // The rank that finishes last must see that all are done, whichever chunk was pending before.
   return pending ? outcome_of(job, 0, count) : Outcome::complete;
 }
 

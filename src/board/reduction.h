@@ -60,7 +60,7 @@ struct ReductionInput {
   const ResultHeader* header;
   std::span<const std::uint64_t> contributors;  ///< Rank sets as bits.
   std::span<const std::uint64_t> reporters;     ///< Ranks that report drops.
-  bool front_first = false;  ///< Somebody goes on with the first chunks while the others are made.
+  bool front_first = false;  ///< The agent goes on with the first chunks while the others are made.
 };
 
 class Reduction {

@@ -10,7 +10,8 @@
 
 namespace syncopate::board {
 
-/// Where regions lie: one behind the other, so that everybody who counts them finds the same.
+/// Where regions lie: one behind the other, so that all ranks and agents that count them find the
+/// same.
 class RegionPlan {
  public:
   /// From `begin` on, on a machine of `ranks` ranks.

@@ -26,7 +26,7 @@ constexpr std::uint64_t kNominalSize = std::uint64_t{1} << 60;
   throw Error(ErrorCode::environment, what + ": " + std::strerror(errno), remedy);
 }
 
-/// Who has mapped the board counts on its size. Nobody can change it, or allow that again.
+/// A process that has mapped the board counts on its size. None can change it, or allow that again.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 /// What a file may grow to here. Beyond it the kernel would not only refuse: it sends SIGXFSZ,

@@ -36,7 +36,7 @@ class Mapping {
 class Segment {
  public:
   static std::shared_ptr<Segment> create();
-  /// For ranks that are all in this process, which nobody else opens.
+  /// For ranks that are all in this process, which no other process opens.
   static std::shared_ptr<Segment> create_private();
   /// Opens the segment that another process described by address().
   static std::shared_ptr<Segment> open(const std::string& address);
@@ -49,7 +49,7 @@ class Segment {
   /// empty if none can.
   std::string address() const;
 
-  /// `offset` is a multiple of kPage, and a part is always mapped whole. It is zero until somebody
+  /// `offset` is a multiple of kPage, and a part is always mapped whole. It is zero until a rank
   /// writes to it. Ranks that are threads of one process share one mapping, so that tools can see
   /// them meet.
   std::shared_ptr<Mapping> map(std::uint64_t offset, std::size_t bytes);

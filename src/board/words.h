@@ -19,7 +19,7 @@ constexpr bool fits(int value, int most) { return value >= 0 && value <= most; }
 
 /// One per rank. What the rank has on the board, and what the rounds have decided about it.
 /// A round decides about a rank by changing `decided` from its predecessor to itself, and takes
-/// the deposit in the same step: each decision is made once, by whoever comes first.
+/// the deposit in the same step: each decision is made once, by the rank that comes first.
 struct DecideWord {
   RoundNumber decided = 0;  ///< The last round that has decided about this rank.
   int taken = 0;            ///< Slot + 1 that this round took; 0: none.
@@ -52,8 +52,8 @@ struct AttemptWord {
 /// One per chunk of a result buffer.
 struct ChunkWord {
   enum class Phase : std::uint8_t {
-    idle,     // nobody writes to it
-    claimed,  // `rank` writes to it, for `tag`; nobody else may, unless that rank is dead
+    idle,     // no rank writes to it
+    claimed,  // `rank` writes to it, for `tag`; no other may, unless that rank is dead
     done,     // it holds the result of `tag`
   };
   std::uint64_t tag = 0;  ///< Which use of the buffer this is about.
@@ -72,7 +72,7 @@ struct ChunkWord {
 /// One per member of a group round: which of the member's publications the round uses.
 struct MemberWord {
   enum class Phase : std::uint8_t {
-    open,       // nobody has looked yet
+    open,       // no rank has looked yet
     proposed,   // this one, if it is still the member's newest when that is checked
     confirmed,  // this one
     absent,     // the member is gone: the round does without it

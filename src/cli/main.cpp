@@ -38,7 +38,7 @@ struct Command {
 };
 constexpr std::array kElsewhere = {
     Command{"train", "Train a workload with a strategy", kTraining},
-    Command{"compare", "Strategies side by side on the same work", kTraining},
+    Command{"compare", "Compare strategies side by side on the same work", kTraining},
     Command{"workloads", "List what can be trained", kTraining},
     Command{"bench", "Measure the collectives, against MPI and Gloo if you like", kBenchmarks},
     Command{"tour", "Partial collectives in a minute, with late ranks", kBenchmarks}};

@@ -4,24 +4,19 @@
 #include <fmt/ranges.h>
 
 #include "cli/console/arguments.h"
+#include "cli/console/option.h"
 
 namespace syncopate::cli {
 
 void add_run_options(CLI::App& command, TypedRun& typed) {
-  command.add_option("-n,--ranks", typed.ranks, "How many ranks to start, from 1 to 1024")
-      ->type_name("N");
-  command
-      .add_option("--timeout", typed.timeout, "End the job after this many seconds, with code 124")
-      ->type_name("S");
-  command
-      .add_option("--wait-timeout", typed.wait_timeout,
-                  "Let no wait inside the library last longer than this (SYNCOPATE_TIMEOUT)")
-      ->type_name("S");
-  command
-      .add_option("--kill-after", typed.kill_after,
-                  "Kill ranks that have not ended this long after they were asked to; 5 if not "
-                  "given")
-      ->type_name("S");
+  add_option(command, "-n,--ranks", typed.ranks, "N", "How many ranks to start, from 1 to 1024");
+  add_option(command, "--timeout", typed.timeout, "S",
+             "End the job after this many seconds, with code 124");
+  add_option(command, "--wait-timeout", typed.wait_timeout, "S",
+             "Let no wait inside the library last longer than this (SYNCOPATE_TIMEOUT)");
+  add_option(command, "--kill-after", typed.kill_after, "S",
+             "Kill ranks that were asked to end and have not after so long; 5 if not "
+             "given");
   command.add_flag("--survive", typed.survive,
                    "Go on with the others when a rank fails; code 0 if any rank ends with 0");
   command.add_flag(

@@ -108,7 +108,7 @@ void GlobalTask::conclude() {
   }
   rounds_.publish(where(), place_, said);
   place_.buffer = kNoBuffer;
-  agreement_.complete_global();
+  agreement_.complete({.step = agreement_.global_step()});
   state_ = State::idle;
 }
 

@@ -1,5 +1,5 @@
 // What the agent does for a group average every so many steps: all ranks of all machines average
-// together. Nobody goes on before everybody has come. (When nobody is left, machines gather their
+// together. No rank goes on before all have come. (When none is left, machines gather their
 // reports once more, and find out by that that it is over.)
 #pragma once
 

@@ -36,7 +36,7 @@ Time Task::work(Time now) {
   }
   again_at = std::min(again_at, global_.work(now));
   post();
-  rounds_.board().window.note_elsewhere(agreement_.seen_elsewhere());
+  rounds_.board().window.note_elsewhere(agreement_.progress().elsewhere());
   moving_ =
       global_.moving() || std::any_of(under_way_.begin(), under_way_.end(), [](const auto& entry) {
         return entry.second.state == Work::State::summing;
@@ -51,7 +51,7 @@ void Task::hear(int from, std::span<const std::byte> message) {
 
 Time Task::observe(Time now) {
   const Time again_at = agreement_.observe(facts(), now);
-  if (!agreement_.held_up()) return again_at;
+  if (!agreement_.progress().held_up()) return again_at;
   // A rank that lags calls when it has caught up; it may have by now.
   rounds_.board().window.set_blocked();
   return agreement_.observe(facts(), now);

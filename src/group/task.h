@@ -32,10 +32,10 @@ class Task final : public agent::AgentTask {
 
   Time work(Time now) override;
   void hear(int from, std::span<const std::byte> message) override;
-  bool urgent() const override { return agreement_.somebody_waits(); }
+  bool urgent() const override { return agreement_.missing().waits(); }
   bool moving() const override { return moving_; }
   std::uint64_t moves() const override { return moves_ + global_.moves(); }
-  RankSet awaited() const override { return agreement_.missing(); }
+  RankSet awaited() const override { return agreement_.missing().ranks(); }
   bool over() const override { return agreement_.over(); }
 
  private:

@@ -52,6 +52,18 @@ const std::byte* address(const Term& term, std::size_t element) {
   return static_cast<const std::byte*>(term.values) + element * sizeof(typename Format::Element);
 }
 
+/// Fetches so many bytes of each term of the next pass. Into the second level: in the first it
+/// would push out what this pass still reads.
+template <typename Format>
+[[gnu::always_inline]] inline void fetch_ahead(const Pass<Format>& pass, std::size_t at,
+                                               std::size_t bytes) {
+  for (const Term& later : pass.ahead) {
+    const std::byte* from = address<Format>(later, pass.ahead_first + at);
+    for (std::size_t byte = 0; byte < bytes; byte += line_bytes)
+      __builtin_prefetch(from + byte, 0, 2);
+  }
+}
+
 // A pack of indices and not a loop: the sums have to become registers at every optimization level.
 template <typename Format, std::size_t... index>
 inline void add_vectors(const Pass<Format>& pass, std::size_t at, std::index_sequence<index...>) {
@@ -87,16 +99,9 @@ inline void add_vectors(const Pass<Format>& pass, std::size_t at, std::index_seq
     }
   }
 
-  // Into the second level: in the first it would push out what this pass still reads.
-  for (const Term& later : pass.ahead) {
-    const std::byte* from = address<Format>(later, pass.ahead_first + at);
-    for (std::size_t byte = 0; byte < count * vector_bytes; byte += line_bytes)
-      __builtin_prefetch(from + byte, 0, 2);
-  }
-
+  fetch_ahead(pass, at, count * vector_bytes);
   if (pass.next != nullptr) {
-    (Lanes::store(pass.next + at + index * Lanes::width, sums[index]), ...);
-    return;
+    return (Lanes::store(pass.next + at + index * Lanes::width, sums[index]), ...);
   }
   if (pass.scale != 1) {
     const auto scale = Lanes::broadcast(static_cast<Value>(pass.scale));
@@ -104,10 +109,7 @@ inline void add_vectors(const Pass<Format>& pass, std::size_t at, std::index_seq
   }
   std::byte* to = pass.out + (pass.first + at) * sizeof(typename Format::Element);
   if constexpr (Format::streams) {
-    if (pass.stream) {
-      (Format::stream(to + index * vector_bytes, sums[index]), ...);
-      return;
-    }
+    if (pass.stream) return (Format::stream(to + index * vector_bytes, sums[index]), ...);
   }
   (Format::write(to + index * vector_bytes, sums[index]), ...);
 }

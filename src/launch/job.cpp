@@ -29,7 +29,7 @@ std::chrono::nanoseconds from_seconds(double seconds) {
 
 LaunchResult Job::run() {
   if (options_.timeout_seconds)
-    job_deadline_ = Clock::now() + from_seconds(*options_.timeout_seconds);
+    deadlines_.job = Clock::now() + from_seconds(*options_.timeout_seconds);
   start_ranks();
   if (running_ == 0) begin_leftovers();
   while (phase_ != Phase::done) {
@@ -43,7 +43,7 @@ LaunchResult Job::run() {
     success = success || rank.outcome.succeeded();
     result.ranks.push_back(std::move(rank.outcome));
   }
-  result.exit_code = conclusion_.value_or(success ? 0 : first_failure_.value_or(0));
+  result.exit_code = verdict_.code.value_or(success ? 0 : verdict_.first_failure.value_or(0));
   return result;
 }
 
@@ -116,7 +116,7 @@ void Job::handle(int signal) {
       }
       break;
     case Phase::leftovers:
-      phase_deadline_ = Clock::now();
+      deadlines_.phase = Clock::now();
       break;
     case Phase::flushing:
       out_.discard();
@@ -137,7 +137,7 @@ void Job::abandon() {
   if (phase_ < Phase::killing) {
     kill_ranks();
   } else if (phase_ == Phase::leftovers) {
-    phase_deadline_ = Clock::now();
+    deadlines_.phase = Clock::now();
   } else if (phase_ == Phase::flushing) {
     phase_ = Phase::done;
   }
@@ -169,7 +169,7 @@ void Job::rank_ended(Rank& rank, int number, int status) {
     rank.outcome.exit_code = WEXITSTATUS(status);
   }
   if (rank.outcome.succeeded()) return;
-  if (!first_failure_) first_failure_ = rank.outcome.code();
+  if (!verdict_.first_failure) verdict_.first_failure = rank.outcome.code();
   if (phase_ != Phase::running) return;
 
   // Its last words come before ours.
@@ -193,7 +193,7 @@ void Job::rank_ended(Rank& rank, int number, int status) {
 
 std::optional<Job::Clock::time_point> Job::next_deadline() const {
   const bool limited = phase_ == Phase::running || phase_ == Phase::flushing;
-  return limited ? job_deadline_ : phase_deadline_;
+  return limited ? deadlines_.job : deadlines_.phase;
 }
 
 void Job::handle_deadline() {
@@ -217,7 +217,7 @@ void Job::handle_deadline() {
       break;
     case Phase::leftovers:
       phase_ = Phase::sweeping;
-      phase_deadline_ = Clock::now() + kKillPatience;
+      deadlines_.phase = Clock::now() + kKillPatience;
       look_for_leftovers();
       break;
     case Phase::sweeping:
@@ -235,7 +235,7 @@ void Job::handle_deadline() {
 
 void Job::end_ranks(int signal) {
   phase_ = Phase::ending;
-  phase_deadline_ = Clock::now() + from_seconds(options_.kill_after_seconds);
+  deadlines_.phase = Clock::now() + from_seconds(options_.kill_after_seconds);
   send(signal);
   // A stopped rank could not act on the signal.
   send(SIGCONT);
@@ -243,14 +243,14 @@ void Job::end_ranks(int signal) {
 
 void Job::kill_ranks() {
   phase_ = Phase::killing;
-  phase_deadline_ = Clock::now() + kKillPatience;
+  deadlines_.phase = Clock::now() + kKillPatience;
   send(SIGKILL);
 }
 
 void Job::begin_leftovers() {
   phase_ = Phase::leftovers;
-  phase_deadline_ = Clock::now();
-  if (!abandoned_) phase_deadline_ += kLeftoverPatience;
+  deadlines_.phase = Clock::now();
+  if (!abandoned_) deadlines_.phase += kLeftoverPatience;
   look_for_leftovers();
 }
 
@@ -289,7 +289,7 @@ void Job::say(const std::string& sentence) {
 }
 
 void Job::conclude(int exit_code) {
-  if (!conclusion_) conclusion_ = exit_code;
+  if (!verdict_.code) verdict_.code = exit_code;
 }
 
 std::string Job::running_ranks() const {

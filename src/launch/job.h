@@ -49,8 +49,16 @@ class Job {
   };
 
   // Starting (start.cpp).
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+  /// Where a rank writes.
+  struct Outputs {
+    Descriptor out;
+    Descriptor err;
+  };
   void start_ranks();
   bool start_rank(int number, int null_input);
+  Variables variables_of(int number) const;
+  Outputs open_outputs(int number);
 
   // What can happen (job.cpp).
   void wait_for_events();
@@ -88,10 +96,14 @@ class Job {
   int running_ = 0;
 
   Phase phase_ = Phase::running;
-  Clock::time_point phase_deadline_;
-  std::optional<Clock::time_point> job_deadline_;
-  std::optional<int> conclusion_;     // the exit code, once something has decided it
-  std::optional<int> first_failure_;  // the code of the first rank that failed
+  struct Deadlines {
+    Clock::time_point phase;
+    std::optional<Clock::time_point> job;
+  } deadlines_;
+  struct Verdict {
+    std::optional<int> code;           // the exit code, once something has decided it
+    std::optional<int> first_failure;  // the code of the first rank that failed
+  } verdict_;
 };
 
 }  // namespace syncopate::launch

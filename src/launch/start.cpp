@@ -61,11 +61,11 @@ void Job::start_ranks() {
                     running_, options_.ranks, failure.code().message()));
     conclude(1);
   }
-  if (conclusion_) kill_ranks();
+  if (verdict_.code) kill_ranks();
 }
 
-bool Job::start_rank(int number, int null_input) {
-  std::vector<std::pair<std::string, std::string>> variables{
+Job::Variables Job::variables_of(int number) const {
+  Variables variables{
       {board::kRankVariable, std::to_string(number)},
       {board::kRanksVariable, std::to_string(options_.ranks)},
       {board::kBoardVariable, board_.address()},
@@ -75,29 +75,31 @@ bool Job::start_rank(int number, int null_input) {
                            fmt::format("{}", *options_.wait_timeout_seconds));
   }
   variables.insert(variables.end(), options_.environment.begin(), options_.environment.end());
-  const ProgramImage image(options_.command, variables);
+  return variables;
+}
 
-  Rank& rank = ranks_[std::size_t(number)];
-  Descriptor out;
-  Descriptor err;
+Job::Outputs Job::open_outputs(int number) {
   if (options_.output == Output::raw) {
-    out = duplicate(options_.out);
-    err = duplicate(options_.err);
-  } else {
-    const auto width = std::to_string(options_.ranks - 1).size();
-    const std::string prefix = fmt::format("[{:>{}}] ", number, width);
-    Pipe out_pipe = make_pipe();
-    Pipe err_pipe = make_pipe();
-    out = std::move(out_pipe.write);
-    err = std::move(err_pipe.write);
-    std::string* captured = options_.output == Output::captured ? &rank.outcome.output : nullptr;
-    rank.out = std::make_unique<RankStream>(std::move(out_pipe.read), prefix, out_, captured);
-    rank.err = std::make_unique<RankStream>(std::move(err_pipe.read), prefix, err_);
+    return {.out = duplicate(options_.out), .err = duplicate(options_.err)};
   }
+  Rank& rank = ranks_[std::size_t(number)];
+  const auto width = std::to_string(options_.ranks - 1).size();
+  const std::string prefix = fmt::format("[{:>{}}] ", number, width);
+  Pipe out = make_pipe();
+  Pipe err = make_pipe();
+  std::string* captured = options_.output == Output::captured ? &rank.outcome.output : nullptr;
+  rank.out = std::make_unique<RankStream>(std::move(out.read), prefix, out_, captured);
+  rank.err = std::make_unique<RankStream>(std::move(err.read), prefix, err_);
+  return {.out = std::move(out.write), .err = std::move(err.write)};
+}
 
+bool Job::start_rank(int number, int null_input) {
+  const ProgramImage image(options_.command, variables_of(number));
+  const Outputs outputs = open_outputs(number);
   // A rank is not in the terminal's foreground group: reading from it would stop the rank.
   const bool reads = number == 0 && ::isatty(STDIN_FILENO) == 0;
-  const StandardStreams streams{reads ? STDIN_FILENO : null_input, out.number(), err.number()};
+  const StandardStreams streams{reads ? STDIN_FILENO : null_input, outputs.out.number(),
+                                outputs.err.number()};
   const Started started = start_process(image, streams, signals_, open_files_.before());
   if (started.fork_error != 0) {
     say(
@@ -112,7 +114,7 @@ bool Job::start_rank(int number, int null_input) {
     conclude(started.exec_error == ENOENT ? kNotFoundCode : kNotExecutableCode);
     return false;
   }
-  rank.process = started.process;
+  ranks_[std::size_t(number)].process = started.process;
   rank_of_[started.process] = number;
   ++running_;
   return true;

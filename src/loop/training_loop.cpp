@@ -6,65 +6,34 @@
 #include <utility>
 #include <vector>
 
+#include "loop/listener.h"
 #include "loop/meetings.h"
 #include "loop/pending.h"
 #include "loop/schedules.h"
 #include "syncopate/error.h"
 
 namespace syncopate {
-namespace {
-
-/// The notes of a loop: those of the schedules, then a vote to stop. The vote is in no checkpoint:
-/// one that came too late for its round would end the run that goes on from there.
-constexpr std::size_t kStop = loop::Schedules::kNotes;
-constexpr std::size_t kNotes = kStop + 1;
-
-}  // namespace
-
-/// Stands between the strategy and the program's learner, and listens.
-class TrainingLoop::Implementation final : public Learner {
+class TrainingLoop::Implementation {
  public:
   Implementation(const World& world, Learner& learner, std::string_view strategy,
                  const LoopOptions& options)
-      : world_(world), learner_(learner), schedules_(world.size()), meetings_(world) {
+      : world_(world),
+        learner_(learner),
+        schedules_(world.size()),
+        listener_(learner, schedules_, heard_),
+        meetings_(world) {
     // make_strategy() throws for a wrong name on every rank alike.
     strategy_ = make_strategy(strategy, {.world = world,
-                                         .learner = *this,
+                                         .learner = listener_,
                                          .start = Start::from_first,
-                                         .notes = kNotes,
-                                         .unsaved_notes = kNotes - kStop,
+                                         .notes = loop::kNotes,
+                                         .unsaved_notes = loop::kNotes - loop::kStopNote,
                                          .samples = options.samples,
                                          .batch = options.batch,
                                          .seed = options.seed});
     state_ = strategy_->save();
     state_->make_stand_in();
     schedules_.save(*state_);
-  }
-
-  // What a strategy asks of a learner.
-  std::size_t size() const override { return learner_.size(); }
-  void read_weights(std::span<float> into) const override { learner_.read_weights(into); }
-  void keep_weights_at(float* place) override { learner_.keep_weights_at(place); }
-  void write_gradient_to(float* place) override { learner_.write_gradient_to(place); }
-  void flush_weights() override { learner_.flush_weights(); }
-  void flush_gradient() override { learner_.flush_gradient(); }
-  void anticipate(double mass) override { learner_.anticipate(mass); }
-  bool has_momentum() const override { return learner_.has_momentum(); }
-  void settle() override { learner_.settle(); }
-  void noted(std::span<const float> notes) override {
-    schedules_.read(notes.first(loop::Schedules::kNotes));
-    if (notes[kStop] > 0) stopped_ = true;
-    noted_ = true;
-    learner_.noted(notes);
-  }
-  void step(std::span<const float> gradient, double mass) override {
-    if (!noted_) schedules_.step_alone();
-    learner_.step(gradient, mass);
-  }
-  void exchanged(const Exchange& exchange) override {
-    noted_ = false;
-    if (exchange.agreed) rounds_ = exchange.number;
-    learner_.exchanged(exchange);
   }
 
   void begin_step() {
@@ -77,7 +46,7 @@ class TrainingLoop::Implementation final : public Learner {
     check_open();
     const std::span<float> notes = strategy_->notes();
     schedules_.write(notes.first(loop::Schedules::kNotes));
-    notes[kStop] = wants_to_stop_ ? 1.0F : 0.0F;
+    notes[loop::kStopNote] = wants_to_stop_ ? 1.0F : 0.0F;
     if (wants_to_stop_) strategy_->hasten();
     strategy_->end_step(computing);
     hold_meeting_if_due(/*ended=*/false);
@@ -87,15 +56,15 @@ class TrainingLoop::Implementation final : public Learner {
   void every(std::uint64_t rounds, std::function<void()> meeting);
 
   void stop() { wants_to_stop_ = true; }
-  bool stopped() const { return stopped_; }
-  std::uint64_t rounds() const { return rounds_; }
+  bool stopped() const { return heard_.stop; }
+  std::uint64_t rounds() const { return heard_.rounds; }
 
-  std::size_t add_schedule(Move move) {
+  /// To add one.
+  loop::Schedules& open_schedules() {
     check_agreed("a schedule was added");
-    return schedules_.add(std::move(move));
+    return schedules_;
   }
-  void advance(std::size_t schedule) { schedules_.call(schedule); }
-  void advance(std::size_t schedule, double value) { schedules_.call(schedule, value); }
+  loop::Schedules& schedules() { return schedules_; }
   Strategy& strategy() { return *strategy_; }
 
   StrategyState save() const {
@@ -114,7 +83,7 @@ class TrainingLoop::Implementation final : public Learner {
     schedules.take(rest);
     strategy_->load(loop::share_of(world_, rest));
     schedules_ = std::move(schedules);
-    rounds_ = std::uint64_t(rest.number("rounds"));
+    heard_.rounds = std::uint64_t(rest.number("rounds"));
     state_ = state;
   }
 
@@ -156,14 +125,13 @@ class TrainingLoop::Implementation final : public Learner {
   World world_;
   Learner& learner_;
   loop::Schedules schedules_;
+  loop::Heard heard_;
+  loop::Listener listener_;
   loop::Meetings meetings_;
   std::unique_ptr<Strategy> strategy_;
   std::vector<Appointment> every_;
   std::optional<StrategyState> state_;  ///< What save() returns, while it may.
-  std::uint64_t rounds_ = 0;
-  bool noted_ = false;  ///< The step that comes is that of an agreed exchange.
   bool wants_to_stop_ = false;
-  bool stopped_ = false;
   bool met_to_stop_ = false;
   bool finished_ = false;
 };
@@ -174,7 +142,7 @@ void TrainingLoop::Implementation::every(std::uint64_t rounds, std::function<voi
                 "Give a number of rounds from 1, and what to call");
   }
   check_agreed("a meeting was arranged");
-  every_.push_back({rounds, std::move(meeting), rounds_});
+  every_.push_back({rounds, std::move(meeting), heard_.rounds});
 }
 
 void TrainingLoop::Implementation::finish() {
@@ -195,8 +163,8 @@ void TrainingLoop::Implementation::finish() {
 }
 
 loop::Agreed TrainingLoop::Implementation::meet_as_equals(bool ended) {
-  const loop::Agreed agreed =
-      meetings_.meet({.round = rounds_, .ended = ended, .replica = loop::checksum(weights())});
+  const loop::Agreed agreed = meetings_.meet(
+      {.round = heard_.rounds, .ended = ended, .replica = loop::checksum(weights())});
   if (agreed.replicas_equal) return agreed;
   throw Error(ErrorCode::mismatch,
               "the replicas are not equal after round " + std::to_string(agreed.round),
@@ -204,9 +172,9 @@ loop::Agreed TrainingLoop::Implementation::meet_as_equals(bool ended) {
 }
 
 void TrainingLoop::Implementation::hold_meeting_if_due(bool ended) {
-  const auto due = [this](const Appointment& meeting) { return meeting.due(rounds_); };
+  const auto due = [this](const Appointment& meeting) { return meeting.due(heard_.rounds); };
   // Where they stop, they meet: so no rank sees a round more than another before it knows.
-  const bool stops = stopped_ && !std::exchange(met_to_stop_, stopped_);
+  const bool stops = heard_.stop && !std::exchange(met_to_stop_, heard_.stop);
   if (!stops && std::ranges::none_of(every_, due)) return;
   learner_.settle();
   const loop::Agreed agreed = meet_as_equals(ended);
@@ -215,7 +183,7 @@ void TrainingLoop::Implementation::hold_meeting_if_due(bool ended) {
 }
 
 void TrainingLoop::Implementation::hold_meeting(const loop::Agreed& agreed) {
-  rounds_ = agreed.round;  // Of which a rank that could not follow has not heard.
+  heard_.rounds = agreed.round;  // Of which a rank that could not follow has not heard.
   gather_state(agreed.ranks);
   // A meeting may arrange others.
   for (std::size_t i = 0; i < every_.size(); ++i) {
@@ -225,7 +193,7 @@ void TrainingLoop::Implementation::hold_meeting(const loop::Agreed& agreed) {
     call();
   }
   state_.reset();
-  if (meetings_.meet({.stop = wants_to_stop_}).stop) stopped_ = met_to_stop_ = true;
+  if (meetings_.meet({.stop = wants_to_stop_}).stop) heard_.stop = met_to_stop_ = true;
 }
 
 void TrainingLoop::Implementation::show_weights(const loop::Agreed& agreed, bool behind) {
@@ -252,11 +220,11 @@ void TrainingLoop::begin_step() { implementation_->begin_step(); }
 void TrainingLoop::end_step(Duration computing) { implementation_->end_step(computing); }
 Strategy& TrainingLoop::strategy() { return implementation_->strategy(); }
 std::size_t TrainingLoop::add_schedule(Move move) {
-  return implementation_->add_schedule(std::move(move));
+  return implementation_->open_schedules().add(std::move(move));
 }
-void TrainingLoop::advance(std::size_t schedule) { implementation_->advance(schedule); }
+void TrainingLoop::advance(std::size_t schedule) { implementation_->schedules().call(schedule); }
 void TrainingLoop::advance(std::size_t schedule, double value) {
-  implementation_->advance(schedule, value);
+  implementation_->schedules().call(schedule, value);
 }
 void TrainingLoop::every(std::uint64_t rounds, std::function<void()> meeting) {
   implementation_->every(rounds, std::move(meeting));

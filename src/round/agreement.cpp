@@ -111,7 +111,7 @@ void Agreement::learn(int from, const Message& message, Time now) {
 }
 
 void Agreement::learn_start(int from, const Message& message) {
-  // Nobody knows more of this machine's ranks than it has said itself.
+  // No machine knows more of this one's ranks than it has said itself.
   if (round_.own.seen < round_.needed()) {
     throw BadMessage(from, "starts round " + std::to_string(round_.next) +
                                " before this machine's ranks have come into its window");

@@ -22,10 +22,8 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, Machines machines, i
       machine_(machine),
       machines_(std::move(machines)),
       global_step_(plan_.every()),
-      seen_(this->machines()),
-      at_least_(this->machines() - 1),
-      asked_(this->machines()),
-      missing_(machines_.ranks()) {
+      progress_(options.window, this->machines(), machine),
+      missing_(machines_, machine) {
   own_.resize(own_ranks().size());
   whereabouts_.resize(own_ranks().size());
 }
@@ -33,11 +31,9 @@ GroupAgreement::GroupAgreement(const GroupOptions& options, Machines machines, i
 Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
   own_.assign(own.begin(), own.end());
   observed_ = true;
-  slowest_ = std::min(least_seen(), seen_elsewhere());
-  held_up_ = false;
-  answer_askers();
+  progress_.observe(own_, outbox_);
   look_at_ranks(now);
-  ask_who_lags();
+  progress_.ask_who_lags(own_, outbox_);
   Time again_at = kNever;
   for (auto& [key, round] : rounds_) {
     if (round.on) continue;
@@ -45,21 +41,17 @@ Time GroupAgreement::observe(std::span<const GroupFacts> own, Time now) {
     round.on = start <= now;
     if (!round.on) again_at = std::min(again_at, start);
   }
-  again_at = std::min(again_at, look_for_missing(now));
-  answer_curious();
-  return std::min(again_at, answer_inquiries(now));
-}
-
-GroupAgreement::Wanted GroupAgreement::asked_about(const GroupMessage& message) {
-  return {.published = message.step,
-          .seen = message.seen,
-          .round = message.round,
-          .member = message.member};
+  const GroupMissing::Late late_here = [this](const GroupWanted& wanted) { return late(wanted); };
+  const GroupWanted wanted = what_is_wanted();
+  std::span<const int> party;
+  if (wanted.round.step > 0) party = rounds_.at(wanted.round).party.machines;
+  again_at = std::min(again_at, missing_.look(wanted, party, now, outbox_));
+  return std::min(again_at, missing_.answer(late_here, now, outbox_));
 }
 
 std::uint64_t GroupAgreement::furthest_step() const {
-  // Nobody knows more of this machine's ranks than it has said itself.
-  return (observed_ ? least_seen() : 0) + static_cast<std::uint64_t>(options_.window);
+  // No machine knows more of this one's ranks than it has said itself.
+  return (observed_ ? least_seen(own_) : 0) + static_cast<std::uint64_t>(options_.window);
 }
 
 void GroupAgreement::check(int from, const GroupMessage& message) const {
@@ -95,12 +87,13 @@ void GroupAgreement::check(int from, const GroupMessage& message) const {
   }
   const bool to_coordinator =
       message.kind == GroupMessage::Kind::ask_all || message.kind == GroupMessage::Kind::who_all;
-  if ((message.kind == GroupMessage::Kind::all_seen && from != coordinator(message.step)) ||
-      (to_coordinator && machine_ != coordinator(message.step))) {
+  if ((message.kind == GroupMessage::Kind::all_seen &&
+       from != coordinator_of(message.step, machines())) ||
+      (to_coordinator && machine_ != coordinator_of(message.step, machines()))) {
     throw BadMessage(from, "takes another machine for the coordinator of a step");
   }
-  if (message.staleness > message.round.step || message.seen > kNobodysStep ||
-      message.step > kNobodysStep) {
+  if (message.staleness > message.round.step || message.seen > kBeyondAllSteps ||
+      message.step > kBeyondAllSteps) {
     throw BadMessage(from, "has a step that there is not");
   }
 }
@@ -140,8 +133,8 @@ void GroupAgreement::hear(int from, const GroupMessage& message) {
       if (message.ranks.size() > static_cast<std::size_t>(round.party.most)) {
         throw BadMessage(from, "brings more ranks to a group than it has there");
       }
-      note_seen(from, message.seen);
-      if (wanted_.round == message.round) forget_missing(from);
+      progress_.note_seen(from, message.seen);
+      missing_.note_share(from, message.round);
       round.party.shares[from] = {.staleness = message.staleness, .contributors = message.ranks};
       break;
     }
@@ -153,36 +146,22 @@ void GroupAgreement::hear(int from, const GroupMessage& message) {
       break;
     }
     case GroupMessage::Kind::ask:
-      add_asker(askers_, from, message.step);
-      break;
+      return progress_.note_asker(from, message.step);
     case GroupMessage::Kind::seen:
-      note_seen(from, message.step);
-      break;
+      return progress_.note_seen(from, message.step);
     case GroupMessage::Kind::ask_all:
-      add_asker(askers_of_all_, from, message.step);
-      break;
+      return progress_.note_asker_of_all(from, message.step);
     case GroupMessage::Kind::all_seen:
-      for (int machine = 0; machine < machines(); ++machine) note_seen(machine, message.step);
-      break;
+      return progress_.note_all_seen(message.step);
     case GroupMessage::Kind::who:
-      curious_.push_back({.machine = from, .wanted = asked_about(message)});
-      if (curious_.size() > most_kept()) curious_.erase(curious_.begin());
-      break;
     case GroupMessage::Kind::who_all:
-      inquire(from, asked_about(message));
-      break;
     case GroupMessage::Kind::missing:
     case GroupMessage::Kind::all_missing:
-      note_missing(from, message);
-      break;
+      return missing_.hear(from, message, outbox_);
   }
 }
 
-void GroupAgreement::send(int machine, GroupMessage message) {
-  outbox_.push_back({machine, std::move(message)});
-}
-
-bool GroupAgreement::anybody_counts() const {
+bool GroupAgreement::any_counts() const {
   return std::any_of(own_.begin(), own_.end(), [](const GroupFacts& rank) { return rank.counts; });
 }
 
@@ -263,15 +242,15 @@ bool GroupAgreement::gracious() const {
 
 Time GroupAgreement::start_at(const GroupRound& key, Round& round, Time now) {
   const bool here = all_here(key, round);
-  const bool everybody = options_.trigger.kind == Trigger::Kind::all;
-  if (everybody && !here) return kNever;
+  const bool waits_for_all = options_.trigger.kind == Trigger::Kind::all;
+  if (waits_for_all && !here) return kNever;
   if (!round.party.shares.empty()) return now;  // Another machine has started it.
   // The others have to hear it from a machine whose members have gone, too.
   if (here && gracious() && !round.told_here) tell_here(key, round);
   // What its last ranks wanted and no machine has started is no longer wanted.
-  const bool wanted = round.wanted_at != kNever && anybody_counts();
-  if (!wanted || !window_allows(key.step)) return kNever;
-  const Duration open = everybody ? Duration(0) : grace(round);
+  const bool wanted = round.wanted_at != kNever && any_counts();
+  if (!wanted || !progress_.window_allows(key.step)) return kNever;
+  const Duration open = waits_for_all ? Duration(0) : grace(round);
   if (std::find(round.here.begin(), round.here.end(), false) == round.here.end()) return now;
   return open.count() > 0 ? round.wanted_at + open.count() : now;
 }
@@ -288,7 +267,7 @@ void GroupAgreement::tell_here(const GroupRound& key, Round& round) {
 
 void GroupAgreement::tell_party(const Round& round, const GroupMessage& message) {
   for (const int machine : round.party.machines) {
-    if (machine != machine_) send(machine, message);
+    if (machine != machine_) outbox_.push_back({machine, message});
   }
 }
 
@@ -305,16 +284,24 @@ void GroupAgreement::bring(const GroupRound& key, GroupShare share) {
   tell_party(round, {.kind = GroupMessage::Kind::share,
                      .round = key,
                      .member = own_ranks()[round.party.members.front()],
-                     .seen = least_seen(),
+                     .seen = least_seen(own_),
                      .staleness = share.staleness,
                      .ranks = share.contributors});
   round.party.shares[machine_] = std::move(share);
 }
 
+void GroupAgreement::complete(const GroupRound& round) {
+  if (plan_.everyone_at(round.step)) {
+    global_step_ += plan_.every();
+  } else {
+    rounds_.erase(round);
+  }
+}
+
 // All together.
 
 bool GroupAgreement::global_due() const {
-  if (!anybody_counts()) return !all_have_left_;
+  if (!any_counts()) return !all_have_left_;
   return plan_.every() > 0 && std::all_of(own_.begin(), own_.end(), [&](const GroupFacts& rank) {
            return !rank.counts || rank.published >= global_step_;
          });
@@ -323,8 +310,8 @@ bool GroupAgreement::global_due() const {
 GroupAgreement::MachineReport GroupAgreement::report() const {
   const auto count = std::count_if(rounds_.begin(), rounds_.end(),
                                    [](const auto& entry) { return under_way(entry.second); });
-  return {.step = anybody_counts() ? global_step_ : 0,
-          .seen = least_seen(),
+  return {.step = any_counts() ? global_step_ : 0,
+          .seen = least_seen(own_),
           .rounds = static_cast<int>(count)};
 }
 
@@ -338,7 +325,7 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
   int rounds = 0;
   for (int machine = 0; machine < machines(); ++machine) {
     const MachineReport& report = reports[machine];
-    if ((report.step != 0 && report.step != global_step_) || report.seen > kNobodysStep ||
+    if ((report.step != 0 && report.step != global_step_) || report.seen > kBeyondAllSteps ||
         report.rounds < 0 || report.rounds > kMostRounds) {
       throw BadMessage(machine, "has a step or a number of rounds that there is not");
     }
@@ -346,7 +333,7 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
   for (int machine = 0; machine < machines(); ++machine) {
     step = std::max(step, reports[machine].step);
     rounds += reports[machine].rounds;
-    note_seen(machine, reports[machine].seen);
+    progress_.note_seen(machine, reports[machine].seen);
   }
   if (step == 0) {
     all_have_left_ = rounds == 0;  // What was begun goes to its end.
@@ -354,6 +341,45 @@ std::uint64_t GroupAgreement::gather(std::span<const MachineReport> reports) {
     global_step_ = step;
   }
   return step;
+}
+
+// Who is waited for.
+
+GroupWanted GroupAgreement::what_is_wanted() const {
+  // The first thing that a rank here waits for: publications, or that others catch up.
+  GroupWanted wanted;
+  for (const auto& [key, round] : rounds_) {
+    if (!under_way(round) && !any_counts()) continue;
+    wanted.published = key.step;
+    wanted.round = key;
+    wanted.member = own_ranks()[round.party.members.front()];
+    break;
+  }
+  if (any_counts() && global_due()) wanted = {.published = global_step_};
+  for (const GroupFacts& rank : own_) {
+    if (!rank.counts || rank.is_through()) continue;
+    if (wanted.published == 0) wanted.published = rank.published;
+    if (progress_.window_allows(rank.published)) continue;
+    wanted = {.published = wanted.published,
+              .seen = rank.published - static_cast<std::uint64_t>(options_.window)};
+  }
+  return wanted;
+}
+
+std::vector<int> GroupAgreement::late(const GroupWanted& wanted) const {
+  std::vector<int> members;
+  if (wanted.round.step > 0) members = plan_.members_at(wanted.round.step, wanted.member);
+  std::vector<int> result;
+  for (int rank = 0; rank < static_cast<int>(own_.size()); ++rank) {
+    const GroupFacts& facts = own_[rank];
+    const int number = own_ranks()[rank];
+    const bool asked =
+        wanted.round.step == 0 || std::binary_search(members.begin(), members.end(), number);
+    const bool late =
+        wanted.seen > 0 ? facts.seen < wanted.seen : facts.published < wanted.published;
+    if (facts.counts && asked && late) result.push_back(number);
+  }
+  return result;
 }
 
 }  // namespace syncopate::round

@@ -46,9 +46,9 @@ void KnownFacts::set(int machine, const Facts& facts) {
 }
 
 void KnownFacts::begin(std::span<const Facts> facts) {
-  const RankSet nobody;
+  const RankSet none;
   for (int machine = 0; machine < machines_.count(); ++machine) {
-    set_sets(machine, nobody, facts[machine].counting);
+    set_sets(machine, none, facts[machine].counting);
     seen_[machine] = facts[machine].seen;
     slowest_[machine] = facts[machine].slowest;
   }

@@ -9,7 +9,7 @@ namespace syncopate::round {
 using Time = std::int64_t;  ///< Nanoseconds; only differences matter.
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
 
-/// From here on whoever waits wants to know for whom.
+/// From here on a rank that waits wants to know for whom.
 inline constexpr Time kCurious = 200'000'000;
 /// How long those that were asked have for their answers before others are told of them.
 inline constexpr Time kTimeToAnswer = 50'000'000;

@@ -34,7 +34,7 @@ inline bool holds(const Trigger& trigger, const Attendance& attendance) {
   return false;
 }
 
-/// A well-mixed function of its arguments (the finaliser of splitmix64).
+/// A well-mixed function of its arguments (the finalizer of splitmix64).
 constexpr std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0) {
   std::uint64_t z = seed + 0x9e3779b97f4a7c15 * (a + 1) + 0xd1b54a32d192ed03 * b;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -48,10 +48,10 @@ constexpr int below(int bound, std::uint64_t random) {
 }
 
 /// The rank drawn to start `round`: the same on every rank that agrees on who counts. The turn
-/// of a rank that does not count passes to the next draw. -1 if nobody counts.
+/// of a rank that does not count passes to the next draw. -1 if no rank counts.
 template <typename Counts>
 int draw(std::uint64_t seed, std::uint64_t round, int ranks, const Counts& counts) {
-  // A few hundred draws find somebody unless almost all are gone; then the first who is left.
+  // A few hundred draws find a rank unless almost all are gone; then the first who is left.
   constexpr int kDraws = 256;
   for (int attempt = 0; attempt < kDraws; ++attempt) {
     const int rank = below(ranks, mix(seed, round, attempt));

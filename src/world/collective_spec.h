@@ -14,14 +14,14 @@ namespace syncopate::world {
 
 struct CollectiveSpec {
   enum class Kind : std::uint8_t {
-    nothing,  ///< What was agreed on needs nobody to look after it.
+    nothing,  ///< What was agreed on needs no task to look after it.
     world,    ///< The world itself.
     partial,
     carrier,  ///< A partial allreduce of bits, for broadcasts.
     group,
   };
   Kind kind = Kind::nothing;
-  bool refused = false;  ///< Nobody had room for it: its place stays empty, without a task.
+  bool refused = false;  ///< Some rank had no room for it: its place stays empty, without a task.
   DataType type = DataType::float32;
   std::uint64_t elements = 0;
   PartialOptions partial{};

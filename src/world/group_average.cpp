@@ -10,11 +10,7 @@
 #include "world/make_collective.h"
 #include "world/world_state.h"
 
-namespace syncopate {
-
-const char* to_string(LateMerge late) { return late == LateMerge::average ? "average" : "keep"; }
-
-namespace detail {
+namespace syncopate::detail {
 
 /// The name that the public header knows it by.
 class GroupExchange final : public group::Exchange {
@@ -74,5 +70,4 @@ GroupReceipt GroupAverageBase::average_values(void* values, std::size_t elements
 void GroupAverageBase::leave() { exchange_->leave(); }
 std::size_t GroupAverageBase::size() const { return exchange_->board().shape.elements; }
 
-}  // namespace detail
-}  // namespace syncopate
+}  // namespace syncopate::detail

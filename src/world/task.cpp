@@ -48,7 +48,7 @@ WorldTask::MachineProposal WorldTask::own_proposal() const {
 
 board::Time WorldTask::work(board::Time now) {
   if (gathering_ == nullptr && board::Proposals(context_.roster).all_made(number_ + 1)) {
-    // Where nobody is left, whatever the others agree on is agreed.
+    // Where no rank is left, whatever the others agree on is agreed.
     mine_ = own_proposal();
     proposals_.resize(context_.topology.machines());
     gathering_ = context_.channel->gather(&mine_, sizeof mine_, proposals_.data());

@@ -137,7 +137,7 @@ std::shared_ptr<board::Region> WorldState::make_region(const std::string& descri
       failure = error;
     }
   }
-  // If one rank has no room, nobody may go on and count on it; nor where one has not come along
+  // If one rank has no room, none may go on and count on it; nor where one has not come along
   // before, after a timeout, as its places are others.
   const std::string place = "place " + std::to_string(regions_.count()) + " for a " + description;
   try {
@@ -201,7 +201,7 @@ void WorldState::broadcast(void* data, std::size_t bytes, int root) {
     const std::uint64_t round = carrier.reader().passed() + 1;
     if (!carrier.reader().receipt(round).contributors.contains(root)) {
       carrier.reader().pass(round);
-      broadcasting_ = false;  // Everybody sees the same round, and stops at the same part.
+      broadcasting_ = false;  // All ranks see the same round, and stop at the same part.
       throw Error(ErrorCode::rank_lost,
                   "rank " + std::to_string(root) + " was gone before its broadcast was through",
                   "Choose a live root (World::dead() tells who is not)");

@@ -130,7 +130,7 @@ TEST(FabricFailsAtTheBeginning, AnotherAverageSaysWhyToo) {
   });
 }
 
-/// Whoever reads the words wants to know where to look.
+/// A user who reads the words wants to know where to look.
 TEST(FabricFailsAtTheBeginning, TheWordsNameTheMachine) {
   FabricFailure failure{.at = FabricCall::gather};
   failure.due = true;
@@ -168,7 +168,8 @@ TEST(FabricFailsAtTheBeginning, EveryRankOfEveryMachineHearsWhy) {
   }
 }
 
-/// Whoever leaves is told nothing anymore, and is not kept for ever by a machine that is silent.
+/// A rank that leaves is told nothing anymore, and is not kept for ever by a machine that is
+/// silent.
 TEST(FabricFailsAtTheEnd, NobodyIsKept) {
   FabricFailure failure{.at = FabricCall::gather, .for_good = true};
   const auto begin = Clock::now();
@@ -182,7 +183,7 @@ TEST(FabricFailsAtTheEnd, NobodyIsKept) {
 }
 
 /// Machines that have nothing more to do go on telling each other that they are there, which keeps
-/// nobody who has left beside a rank that had waited in vain.
+/// no rank that has left beside a rank that had waited in vain.
 TEST(NothingFails, SignsOfLifeKeepNobody) {
   std::atomic<bool> in_vain = false;
   std::atomic<int> gone = 0;

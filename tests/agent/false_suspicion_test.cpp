@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/every_call.h"
 #include "support/memory_fabric.h"
 #include "support/ranks.h"
 #include "support/refusal.h"
@@ -26,57 +27,41 @@ using namespace std::chrono_literals;
 constexpr int kSuspect = 1;
 constexpr const char* kWords[] = {"the others take rank 1 for dead", "End this process"};
 
-/// Everything that a rank can have.
-struct Rank {
-  explicit Rank(World& rank_world)
-      : world(rank_world),
-        rounds(world, 1, {.trigger = all(), .scale = Scale::none}),
-        long_rounds(world, 5000, {.trigger = first()}),
-        weights(world, one, {.group_size = 2, .trigger = all()}) {}
+struct Rank : RankWithAll {
+  explicit Rank(World& world)
+      : RankWithAll(world, {.group_size = 2, .trigger = all()}),
+        long_rounds(world, 5000, {.trigger = first()}) {}
 
-  World& world;
-  std::vector<float> one{1.0F};
-  PartialAllreduce<float> rounds;
   PartialAllreduce<float> long_rounds;
-  GroupAverage<float> weights;
 };
 
-struct Call {
-  const char* name;
-  std::function<void(Rank&)> make;
-};
-
-const std::vector<Call> kCalls{
-    {"slot", [](Rank& rank) { rank.rounds.slot(); }},
-    {"exchange", [](Rank& rank) { rank.rounds.exchange(rank.one).pass(); }},
-    {"start", [](Rank& rank) { rank.rounds.start(rank.one); }},
-    {"start_empty", [](Rank& rank) { rank.rounds.start_empty(); }},
-    {"ready", [](Rank& rank) { rank.rounds.ready(); }},
-    {"wait", [](Rank& rank) { rank.rounds.wait().pass(); }},
-    {"stop", [](Rank& rank) { rank.rounds.stop(); }},
-    {"finish", [](Rank& rank) { rank.rounds.finish([](const Round<float>&) {}); }},
-    {"leave", [](Rank& rank) { rank.rounds.leave(); }},
-    {"carried", [](Rank& rank) { rank.rounds.carried(); }},
-    {"restore", [](Rank& rank) { rank.rounds.restore(rank.one, 1); }},
-    {"keep_deposits", [](Rank& rank) { rank.rounds.keep_deposits(); }},
-    {"exchange of a long vector",
-     [](Rank& rank) { rank.long_rounds.exchange(std::vector<float>(5000)).pass(); }},
-    {"weights", [](Rank& rank) { rank.weights.weights(); }},
-    {"average", [](Rank& rank) { rank.weights.average(); }},
-    {"start of an average", [](Rank& rank) { rank.weights.start(); }},
-    {"ready of an average", [](Rank& rank) { rank.weights.ready(); }},
-    {"leave of an average", [](Rank& rank) { rank.weights.leave(); }},
-    {"barrier", [](Rank& rank) { rank.world.barrier(); }},
-    {"broadcast", [](Rank& rank) { rank.world.broadcast(std::span(rank.one), 0); }},
-    {"broadcast of its own",
-     [](Rank& rank) { rank.world.broadcast(std::span(rank.one), kSuspect); }},
-    {"dead", [](Rank& rank) { rank.world.dead(); }},
-    {"a new collective", [](Rank& rank) { PartialAllreduce<float>(rank.world, 1); }},
-    {"a new average", [](Rank& rank) { GroupAverage<float>(rank.world, rank.one); }},
-};
+void expect_all_refused(Rank& rank) {
+  const auto refused = [](const char* name, const std::function<void()>& call) {
+    SCOPED_TRACE(name);
+    expect_refused(ErrorCode::rank_lost, {kWords[0], kWords[1]}, call);
+  };
+  for (const Call& call : every_call()) {
+    refused(call.name, [&] { call.make(rank); });
+  }
+  refused("exchange of a long vector",
+          [&] { rank.long_rounds.exchange(std::vector<float>(5000)).pass(); });
+  refused("broadcast of its own", [&] { rank.world.broadcast(std::span(rank.one), kSuspect); });
+}
 
 /// Ranks 0 and 1 share a board in both.
 enum class Where { one_machine, two_machines };
+
+void wait_until(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) throw std::runtime_error("waited in vain");
+    std::this_thread::yield();
+  }
+}
+
+void wait_for(const std::atomic<int>& state, int value) {
+  wait_until([&] { return state >= value; });
+}
 
 class FalseSuspicion : public ::testing::TestWithParam<Where> {
  protected:
@@ -92,24 +77,8 @@ class FalseSuspicion : public ::testing::TestWithParam<Where> {
     const auto& state = detail::WorldAccess::state(world);
     state->roster().seats().gone(kSuspect, state->platform());
   }
-};
-
-void wait_until(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + 20s;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > end) throw std::runtime_error("waited in vain");
-    std::this_thread::yield();
-  }
-}
-
-void wait_for(const std::atomic<int>& state, int value) {
-  wait_until([&] { return state >= value; });
-}
-
-TEST_P(FalseSuspicion, IsToldByEveryCall) {
-  std::atomic<int> state = 0;
-  on_threads(worlds(), [&](World& world) {
-    Rank rank(world);
+  /// All ranks call it: rank 0 suspects the other when that one has come, and then all go on.
+  static void suspect_in_turn(World& world, std::atomic<int>& state) {
     if (world.rank() == kSuspect) state = 1;
     wait_for(state, 1);
     if (world.rank() == 0) {
@@ -117,11 +86,16 @@ TEST_P(FalseSuspicion, IsToldByEveryCall) {
       state = 2;
     }
     wait_for(state, 2);
+  }
+};
+
+TEST_P(FalseSuspicion, IsToldByEveryCall) {
+  std::atomic<int> state = 0;
+  on_threads(worlds(), [&](World& world) {
+    Rank rank(world);
+    suspect_in_turn(world, state);
     if (world.rank() == kSuspect) {
-      for (const Call& call : kCalls) {
-        SCOPED_TRACE(call.name);
-        expect_refused(ErrorCode::rank_lost, {kWords[0], kWords[1]}, [&] { call.make(rank); });
-      }
+      expect_all_refused(rank);
       state = 3;
       return;
     }
@@ -136,7 +110,11 @@ TEST_P(FalseSuspicion, IsToldByEveryCall) {
 
 TEST_P(FalseSuspicion, IsToldInAWaitThatHasBegun) {
   // Each waits for rank 0, which does not come.
-  const std::vector<Call> waits{
+  struct Wait {
+    const char* name;
+    std::function<void(Rank&)> make;
+  };
+  const std::vector<Wait> waits{
       {"exchange", [](Rank& rank) { rank.rounds.exchange(rank.one).pass(); }},
       {"wait", [](Rank& rank) { rank.long_rounds.wait().pass(); }},
       {"finish", [](Rank& rank) { rank.rounds.finish([](const Round<float>&) {}); }},
@@ -145,7 +123,7 @@ TEST_P(FalseSuspicion, IsToldInAWaitThatHasBegun) {
       {"broadcast", [](Rank& rank) { rank.world.broadcast(std::span(rank.one), 0); }},
       {"a new collective", [](Rank& rank) { PartialAllreduce<float>(rank.world, 1); }},
   };
-  for (const Call& call : waits) {
+  for (const Wait& call : waits) {
     SCOPED_TRACE(call.name);
     std::atomic<int> state = 0;
     on_threads(worlds(), [&](World& world) {
@@ -172,13 +150,7 @@ TEST_P(FalseSuspicion, IsToldBeforeItTrustsWhatItRead) {
     Rank rank(world);
     const Rounds<float> done = rank.rounds.exchange(rank.one);
     auto round = done.begin();
-    if (world.rank() == kSuspect) state = 1;
-    wait_for(state, 1);
-    if (world.rank() == 0) {
-      suspect(world);
-      state = 2;
-    }
-    wait_for(state, 2);
+    suspect_in_turn(world, state);
     if (world.rank() == kSuspect) {
       EXPECT_EQ(round->sum().size(), 1U);
       expect_refused(ErrorCode::rank_lost, {kWords[0]}, [&] { ++round; });

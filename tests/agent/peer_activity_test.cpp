@@ -1,5 +1,5 @@
-// An agent rings where it may find nobody awake and not where somebody is, and counts on being rung
-// at only where everybody who may have something for it does so.
+// An agent rings where it may find no agent awake and not where one is, and counts on being rung
+// at only where all machines that may have something for it do so.
 #include "agent/peer_activity.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(Ringing, WithDataToWhoIsDrowsyAndWhereThisMachineIsCrowded) {
   EXPECT_TRUE(ring_for_data(contacts, kBegin));
 }
 
-/// Somebody waits for them there.
+/// A rank waits for them there.
 TEST(Ringing, NotWithDataBecauseTheLastContactIsLongAgo) {
   PeerActivity contacts(kMachines);
   contacts.note_heard(2, kBegin, false);

@@ -1,4 +1,4 @@
-// How long a machine may be silent: nothing is expected of it before somebody waits.
+// How long a machine may be silent: nothing is expected of it before a rank waits.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// In an optimised build, as users get it, a check costs nothing: its condition is not evaluated.
+// In an optimized build, as users get it, a check costs nothing: its condition is not evaluated.
 #include <gtest/gtest.h>
 
 #include "base/check.h"

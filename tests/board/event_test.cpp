@@ -1,4 +1,4 @@
-// Nobody who sleeps on an event misses its news, and nobody is woken who need not be.
+// No rank that sleeps on an event misses its news, and none is woken that need not be.
 #include "board/event.h"
 
 #include <gtest/gtest.h>
@@ -139,7 +139,7 @@ TEST_F(EventTest, NoNewsIsLostBetweenLookingAndSleeping) {
 TEST_F(EventTest, ANudgeWakesTheSleeperAndIsNoNews) {
   const auto before = event_->read();
   event_->nudge(platform_);
-  EXPECT_EQ(platform_.wakes, 0) << "nobody sleeps";
+  EXPECT_EQ(platform_.wakes, 0) << "no rank sleeps";
   Shared<std::uint64_t> nudges;
   const Time deadline = in(10s);
   std::thread sleeper([&] {

@@ -47,7 +47,7 @@ TEST_F(RosterTest, ASeatIsTakenOnce) {
 
 TEST_F(RosterTest, TheCoresAreThoseOfAllRanksTogetherUpToTheQuota) {
   for (int rank = 0; rank < kRanks; ++rank) {
-    // Two neighbours each, the last rank beyond the first word.
+    // Two neighbors each, the last rank beyond the first word.
     platform_.cores_here.mask = {rank < 3 ? std::uint64_t{0b11} << rank : 0, rank < 3 ? 0U : 0b1U};
     join(rank);
   }
@@ -88,7 +88,7 @@ TEST_F(RosterTest, WhoHasNotJoinedIsExpectedUntilTheLauncherSaysOtherwise) {
   join(0);
   platform_.dead = {1};
   rosters_[0]->look_after();
-  EXPECT_TRUE(rosters_[0]->expected(1)) << "nobody can tell yet";
+  EXPECT_TRUE(rosters_[0]->expected(1)) << "no rank can tell yet";
   EXPECT_EQ(rosters_[0]->describe(1), "rank 1 (has not joined)");
   rosters_[0]->seats().gone(1, platform_);
   EXPECT_TRUE(rosters_[0]->dead(1));

@@ -173,7 +173,7 @@ class Judge {
     judge_news();
   }
 
-  /// Whoever has come to the end without a rank that died knows of its death.
+  /// A rank that has come to the end without one that died knows of its death.
   void judge_news() {
     for (int rank = 0; rank < life_.ranks; ++rank) {
       if (track(rank).parting != Parting::finished || killed(rank)) continue;
@@ -187,7 +187,7 @@ class Judge {
     }
   }
 
-  /// Where all live and nobody has stopped, a round has those whom its trigger asks for.
+  /// Where all live and none has stopped, a round has those whom its trigger asks for.
   void judge_trigger() {
     if (collective_.empties || collective_.options.late != carry()) return;
     if (endings_.killed != 0 || endings_.ended != 0) return;

@@ -70,7 +70,7 @@ class Notes {
       ++mine().timeouts;
       expect_in_time(error);
       expect(std::string(error.what()).find("rank") != std::string::npos,
-             std::string("a timeout that names nobody: ") + error.what());
+             std::string("a timeout that names no rank: ") + error.what());
       mine().call = Call::none;
       return false;
     }

@@ -28,7 +28,7 @@ class Player {
 std::unique_ptr<Player> make_player(Notes& notes, const World& world, int index,
                                     const Collective& collective, Random& random);
 
-/// What a deposit says of itself: a small number that tells it from its neighbours.
+/// What a deposit says of itself: a small number that tells it from its neighbors.
 double word_of(int rank, std::uint32_t number, DataType type);
 
 }  // namespace syncopate::campaign

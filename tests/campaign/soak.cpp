@@ -12,6 +12,7 @@
 
 #include "campaign/job.h"
 #include "campaign/samples.h"
+#include "campaign/training_process.h"
 #include "campaign/verdict.h"
 
 namespace syncopate::campaign {
@@ -46,11 +47,20 @@ std::uint64_t last_round(const fs::path& metrics) {
   return at == std::string::npos ? 0 : std::strtoull(tail.c_str() + at + 8, nullptr, 10);
 }
 
-/// When the run was saved last; the beginning of time if it was not.
-fs::file_time_type saved_at(const fs::path& run) {
-  std::error_code never;
-  return fs::last_write_time(run / "checkpoint" / "rank-0.safetensors", never);
-}
+/// Whether a job goes on: the number of its rounds or events grows.
+class Progress {
+ public:
+  void note(std::uint64_t count) {
+    if (count != count_) moved_ = Clock::now();
+    count_ = count;
+  }
+  std::uint64_t count() const { return count_; }
+  bool stands_still() const { return Clock::now() - moved_ > kStandstill; }
+
+ private:
+  std::uint64_t count_ = 0;
+  Clock::time_point moved_ = Clock::now();
+};
 
 class Soak {
  public:
@@ -115,8 +125,7 @@ class Soak {
     const double begin = elapsed();
     Job job(Life::soak(random_.next()));
     double next_kill = begin + seconds / 3;
-    std::uint64_t events = 0;
-    Clock::time_point moved = Clock::now();
+    Progress progress;
     job.meanwhile = [&](Job& now) {
       if (elapsed() > begin + seconds) now.book().enough = true;
       if (time_to_stop()) {
@@ -135,9 +144,8 @@ class Soak {
         now.strike({.rank = random_.below(now.life().ranks), .signal = SIGKILL}, tally_);
         next_kill += seconds / 3;
       }
-      if (sum != events) moved = Clock::now();
-      events = sum;
-      if (Clock::now() - moved > kStandstill) {
+      progress.note(sum);
+      if (progress.stands_still()) {
         throw std::runtime_error("nothing happens any more:\n" +
                                  who_does_what(now.life().ranks, now.book()));
       }
@@ -162,28 +170,10 @@ class Soak {
     Folder folder;
     ++tally_.trainings;
     const std::string strategy = kStrategies[cycle_ % std::size(kStrategies)];
-    std::vector<std::string> words{SYNCOPATE_CLI_PATH,
-                                   "train",
-                                   "-w",
-                                   "hyperplane",
-                                   "--batch",
-                                   "4",
-                                   "--rate",
-                                   "0.00001",
-                                   "-s",
-                                   strategy,
-                                   "-n",
-                                   "4",
-                                   "--runs",
-                                   folder.path() / "runs",
-                                   "--until",
-                                   "seconds:" + std::to_string(seconds * 10),
-                                   "--checkpoint-every",
-                                   "400",
-                                   "--evaluate-every",
-                                   "4000",
-                                   "--pace",
-                                   "500us"};
+    std::vector<std::string> words =
+        train_command(strategy, 4, folder.path() / "runs",
+                      {"--until", "seconds:" + std::to_string(seconds * 10), "--checkpoint-every",
+                       "400", "--evaluate-every", "4000", "--pace", "500us"});
     if (!train(name, "first part", words, elapsed() + seconds / 2, SIGKILL, folder)) return;
     ++tally_.resumed;
     const fs::path run = fs::read_symlink(folder.path() / "runs" / "latest");
@@ -199,57 +189,47 @@ class Soak {
     const fs::file_time_type saved_before = saved_at(latest);
     Started program(words, {}, output);
     bool told = false;
-    std::uint64_t rounds = 0;
-    Clock::time_point moved = Clock::now();
-    std::pair<Clock::time_point, pid_t> stopped{};
+    Progress progress;
     while (!program.ended()) {
       std::this_thread::sleep_for(20ms);
-      if (stopped.second != 0 && Clock::now() > stopped.first) {
-        kill(stopped.second, SIGCONT);
-        stopped.second = 0;
-      }
+      stop_.end_if_due();
       if (elapsed() > end && !told && saved_at(latest) != saved_before) {
         told = true;
         program.send(signal);
         ++tally_.launcher_kills;
       }
       if (told || !due()) continue;
-      const std::uint64_t now = last_round(latest / "metrics.jsonl");
-      if (now != rounds) moved = Clock::now();
-      rounds = now;
-      if (Clock::now() - moved > kStandstill) {
+      progress.note(last_round(latest / "metrics.jsonl"));
+      if (progress.stands_still()) {
         problems_ += "  the training stands still\n" + text_of(output);
         return false;
       }
-      for (const pid_t process : program.offspring()) {
-        const std::string environment =
-            '\0' + text_of("/proc/" + std::to_string(process) + "/environ");
-        const std::string variable = std::string(1, '\0') + "SYNCOPATE_RANK=";
-        const auto at = environment.find(variable);
-        if (at == std::string::npos) continue;
-        samples_.take(elapsed(), name,
-                      part + " rank " + (environment.c_str() + at + variable.size()), process,
-                      rounds);
-        if (stopped.second == 0 && time_to_stop()) {
-          kill(process, SIGSTOP);
-          ++tally_.stops;
-          stopped = {Clock::now() + 200ms, process};
-        }
-      }
+      sample(name, part, program, progress.count());
     }
     const int right = signal == SIGKILL ? -SIGKILL : 128 + signal;
     if (program.code() != right) {
       problems_ +=
           "  the training ended with " + std::to_string(program.code()) + "\n" + text_of(output);
     }
-    const auto deadline = Clock::now() + 10s;
-    while (!program.offspring().empty() && Clock::now() < deadline)
-      std::this_thread::sleep_for(10ms);
-    if (!program.offspring().empty()) problems_ += "  the training left processes behind\n";
+    if (!left_behind(program).empty()) problems_ += "  the training left processes behind\n";
     return problems_.empty();
   }
 
+  /// Of each rank of a training, one of which may be stopped for a while.
+  void sample(const std::string& name, const std::string& part, const Started& program,
+              std::uint64_t rounds) {
+    for (const pid_t process : program.offspring()) {
+      const auto rank = rank_of(process);
+      if (!rank) continue;
+      samples_.take(elapsed(), name, part + " rank " + std::to_string(*rank), process, rounds);
+      if (stop_.on() || !time_to_stop()) continue;
+      stop_.begin(process, 200ms);
+      ++tally_.stops;
+    }
+  }
+
   const SoakSettings& settings_;
+  BriefStop stop_;
   Samples samples_;
   Random random_;
   Tally tally_;

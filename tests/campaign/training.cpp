@@ -6,6 +6,8 @@
 #include <iterator>
 #include <thread>
 
+#include "campaign/training_process.h"
+
 namespace syncopate::campaign {
 
 namespace fs = std::filesystem;
@@ -15,7 +17,6 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto kDeadline = 90s;
-constexpr auto kAftermath = 10s;
 /// Enough for every blow, and for a start from the beginning after each.
 constexpr int kMostStarts = 12;
 constexpr std::uint64_t kFurther = 80;
@@ -69,42 +70,16 @@ class TrainingJob {
     return {};
   }
 
-  /// When the checkpoint was made; the beginning of time if there is none.
-  fs::file_time_type saved_at() const {
-    std::error_code none;
-    return fs::last_write_time(run_directory() / "checkpoint" / "rank-0.safetensors", none);
-  }
-
   std::string wrong(const std::string& what) { return problems_ += "  " + what + "\n"; }
 
   std::string until() const { return "samples:" + std::to_string(samples_); }
 
   std::vector<std::string> first_command(const fs::path& into, int ranks) const {
-    return {SYNCOPATE_CLI_PATH,
-            "train",
-            "-w",
-            "hyperplane",
-            "--batch",
-            "4",
-            "--rate",
-            "0.00001",
-            "--evaluate-every",
-            "0",
-            "--no-metrics",
-            "-s",
-            life_.strategy,
-            "-n",
-            std::to_string(ranks),
-            "--runs",
-            into,
-            "--until",
-            until(),
-            "--checkpoint-every",
-            std::to_string(life_.checkpoint_every),
-            "--pace",
-            std::to_string(life_.pace_us) + "us",
-            "--seed",
-            std::to_string(life_.seed % 1000 + 1)};
+    return train_command(
+        life_.strategy, ranks, into,
+        {"--evaluate-every", "0", "--no-metrics", "--until", until(), "--checkpoint-every",
+         std::to_string(life_.checkpoint_every), "--pace", std::to_string(life_.pace_us) + "us",
+         "--seed", std::to_string(life_.seed % 1000 + 1)});
   }
 
   /// Starts it, or goes on from its checkpoint; returns whether it has come to its end.
@@ -132,25 +107,20 @@ class TrainingJob {
     using Blow = TrainingLife::Blow;
     const auto began = Clock::now();
     Clock::time_point aimed = began;
-    const fs::file_time_type saved_before = saved_at();
+    const fs::file_time_type saved_before = saved_at(run_directory());
     bool counting = !part.from_checkpoint;
     bool struck = part.blow == Blow::none;
-    pid_t stopped = -1;
-    Clock::time_point wakes{};
+    BriefStop stop;
     while (!program.ended()) {
-      if (!counting && saved_at() != saved_before) {
+      if (!counting && saved_at(run_directory()) != saved_before) {
         counting = true;
         aimed = Clock::now();
       }
       if (counting && !struck && Clock::now() >= aimed + std::chrono::milliseconds(part.after_ms)) {
         struck = true;
-        stopped = strike(program, part);
-        wakes = Clock::now() + 300ms;
+        strike(program, part, stop);
       }
-      if (stopped > 0 && Clock::now() >= wakes) {
-        kill(stopped, SIGCONT);
-        stopped = -1;
-      }
+      stop.end_if_due();
       if (Clock::now() - began > kDeadline) {
         wrong("it hangs");
         return;
@@ -159,36 +129,30 @@ class TrainingJob {
     }
   }
 
-  /// The process that it has stopped, or -1.
-  pid_t strike(Started& program, const TrainingLife::Part& part) {
+  void strike(Started& program, const TrainingLife::Part& part, BriefStop& stop) {
     using Blow = TrainingLife::Blow;
     if (part.blow == Blow::launcher_killed || part.blow == Blow::interrupted ||
         part.blow == Blow::terminated) {
       ++tally_.launcher_kills;
-      program.send(part.blow == Blow::launcher_killed ? SIGKILL
-                   : part.blow == Blow::interrupted   ? SIGINT
-                                                      : SIGTERM);
-      return -1;
+      return program.send(part.blow == Blow::launcher_killed ? SIGKILL
+                          : part.blow == Blow::interrupted   ? SIGINT
+                                                             : SIGTERM);
     }
-    const std::string place = std::string(1, '\0') +
-                              "SYNCOPATE_RANK=" + std::to_string(part.victim % part.ranks) +
-                              std::string(1, '\0');
     for (const pid_t process : program.offspring()) {
-      const std::string environment = text_of("/proc/" + std::to_string(process) + "/environ");
-      if (('\0' + environment).find(place) == std::string::npos) continue;
-      const bool stops = part.blow == Blow::rank_stopped;
-      kill(process, stops ? SIGSTOP : SIGKILL);
-      ++(stops ? tally_.stops : tally_.kills);
-      return stops ? process : -1;
+      if (rank_of(process) != part.victim % part.ranks) continue;
+      if (part.blow == Blow::rank_stopped) {
+        stop.begin(process, 300ms);
+        ++tally_.stops;
+      } else {
+        kill(process, SIGKILL);
+        ++tally_.kills;
+      }
+      return;
     }
-    return -1;
   }
 
-  void judge_leftovers(Started& program) {
-    const auto deadline = Clock::now() + kAftermath;
-    while (!program.offspring().empty() && Clock::now() < deadline)
-      std::this_thread::sleep_for(2ms);
-    for (const pid_t process : program.offspring()) {
+  void judge_leftovers(const Started& program) {
+    for (const pid_t process : left_behind(program)) {
       wrong("process " + std::to_string(process) + " is left behind");
     }
   }

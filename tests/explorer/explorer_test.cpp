@@ -40,7 +40,7 @@ class Explorer : public Exploration<Play, Plan> {
     return true;
   }
 
-  /// How many steps the world takes when nobody is preempted.
+  /// How many steps the world takes when no rank is preempted.
   std::uint64_t steps_of(const SmallPlan& world) {
     Systematic scheduler(0);
     play_.run(world.plan, scheduler);

@@ -39,7 +39,8 @@ std::string GroupMachinesPlan::text() const {
 }
 
 GroupMachinesPlay::GroupMachinesPlay(const GroupMachinesPlan& plan, std::uint64_t seed)
-    // Whoever waits for long asks all machines: what that takes must not make more of them ask.
+    // A machine that waits for long asks all others: what that takes must not make more of them
+    // ask.
     : RandomPlay(seed, 50 * static_cast<int>(plan.machine_of.size())),
       plan_(plan),
       groups_(static_cast<int>(plan.machine_of.size()), plan.options) {
@@ -132,13 +133,13 @@ void GroupMachinesPlay::look(int index) {
   Machine& machine = machines_[index];
   machine.news = false;
   machine.again_at = machine.agreement.observe(facts(machine), now_);
-  if (machine.agreement.held_up()) machine.blocked = true;
+  if (machine.agreement.progress().held_up()) machine.blocked = true;
   post(index);
 }
 
 void GroupMachinesPlay::post(int index) {
   Machine& machine = machines_[index];
-  machine.elsewhere = std::max(machine.elsewhere, machine.agreement.seen_elsewhere());
+  machine.elsewhere = std::max(machine.elsewhere, machine.agreement.progress().elsewhere());
   for (auto& [to, message] : machine.agreement.take_messages()) {
     if (to == index) fail("a machine wrote to itself");
     mail_[{index, to}].push_back(std::move(message));
@@ -168,12 +169,12 @@ void GroupMachinesPlay::check_start(int index, const GroupRound& round) {
   const auto missing = [&](int rank) {
     return ranks_[rank].counts && ranks_[rank].published < round.step;
   };
-  const bool everybody = std::none_of(members.begin(), members.end(), missing);
+  const bool all_there = std::none_of(members.begin(), members.end(), missing);
   const Record& record = records_[round];
-  if (record.wanted_at == round::kNever) fail(name + "started though nobody waited");
+  if (record.wanted_at == round::kNever) fail(name + "started though no rank waited");
   // With `all` each machine brings its share when its own members are there.
   const bool gracious = plan_.options.trigger.kind != Trigger::Kind::all;
-  if (gracious && !everybody && now_ < record.wanted_at + plan_.options.grace.fixed.count()) {
+  if (gracious && !all_there && now_ < record.wanted_at + plan_.options.grace.fixed.count()) {
     fail(name + "started before its grace was over");
   }
   for (const Rank& rank : ranks_) {
@@ -229,7 +230,7 @@ void GroupMachinesPlay::gather(int index) {
   const std::uint64_t step = machine.agreement.global_step();
   for (const int number : machine.ranks) {
     if (ranks_[number].counts && ranks_[number].published != step) {
-      fail("all average together without the newest weights of everybody");
+      fail("all average together without the newest weights of all");
     }
   }
 }
@@ -241,7 +242,7 @@ void GroupMachinesPlay::hear_lines(int index) {
   machine.news = true;
   if (const std::uint64_t step = machine.agreement.gather(reports.reports); step > 0) {
     machine.results.insert({.step = step, .group = 0});
-    machine.agreement.complete_global();
+    machine.agreement.complete({.step = step});
   }
   post(index);
 }
@@ -287,7 +288,7 @@ void GroupMachinesPlay::check_nobody_waits_in_vain() {
       return !ranks_[other].counts || ranks_[other].published >= step;
     });
     if (all_here && slowest + static_cast<std::uint64_t>(plan_.options.window) >= step) {
-      fail("a round waits for time to pass though everybody is there");
+      fail("a round waits for time to pass though all are there");
     }
   }
 }

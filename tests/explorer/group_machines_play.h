@@ -2,11 +2,11 @@
 // real: ranks, boards, messages and the clock are played. Messages between two machines keep their
 // order and are otherwise delayed at will; machines look at their boards, bring their shares, sum
 // up and gather whenever the random schedule says so. Every play is checked:
-//   - a round starts only when somebody waits for it and its trigger, its grace and the window
+//   - a round starts only when a rank waits for it and its trigger, its grace and the window
 //     allow
-//   - no round waits for time to pass where everybody has come
+//   - no round waits for time to pass where all have come
 //   - each machine of a group brings its share once, and all of them know the same shares
-//   - all ranks average together with everybody's newest weights
+//   - all ranks average together with the newest weights of all
 //   - the play comes to its end: no round that could start stays unstarted, and no message of
 //     weight reaches a machine that has ended
 #pragma once
@@ -62,7 +62,7 @@ class GroupMachinesPlay : private RandomPlay {
     std::set<round::GroupRound> results;
     std::set<round::GroupRound> summing;  ///< Rounds whose shares are all known.
     std::uint64_t elsewhere = 0;          ///< What the board says that the others have seen.
-    bool blocked = false;                 ///< Whoever catches up has to say so.
+    bool blocked = false;                 ///< A rank that catches up has to say so.
     bool news = true;  ///< Something on the board that the agreement has not been told.
     round::Time again_at = 0;
     int gathered = 0;  ///< How often this machine has heard the lines of all.

@@ -13,11 +13,11 @@ namespace {
 using group::Board;
 using group::Exchange;
 
-/// Longer than anything that a plan lets happen: whoever reaches it waited for nothing.
+/// Longer than anything that a plan lets happen: a rank that reaches it waited for nothing.
 const Duration kTimeout = std::chrono::hours(1);
 constexpr std::uint64_t kMostStepsOfAll = 200'000;
 constexpr int kBase = 16;
-constexpr double kPoison = -1e12;  ///< What a slot holds while nobody may read it.
+constexpr double kPoison = -1e12;  ///< What a slot holds while no rank may read it.
 
 }  // namespace
 
@@ -75,7 +75,7 @@ Ranks GroupPlay::members_of(int step, int group) const {
   return members;
 }
 
-/// Ranks that nobody may count on any more: those known to be dead, and those that have left.
+/// Ranks that none may count on any more: those known to be dead, and those that have left.
 Ranks GroupPlay::gone() const {
   Ranks ranks = left_;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
@@ -120,11 +120,11 @@ void GroupPlay::note_start(int step, int group) {
   round.started = true;
   round.gone = gone();
   const Ranks members = members_of(step, group);
-  bool somebody = false;
+  bool any_came = false;
   for (int rank = 0; rank < plan_->ranks; ++rank) {
     round.newest[rank] = static_cast<int>(board.publications.newest(rank).step);
     const bool member = (members & bit(rank)) != 0;
-    somebody |= member && round.newest[rank] >= step;
+    any_came |= member && round.newest[rank] >= step;
     const bool counts = (round.gone & bit(rank)) == 0;
     if (counts &&
         board.participants.seen(rank) + plan_->options.window < static_cast<std::uint64_t>(step)) {
@@ -135,7 +135,7 @@ void GroupPlay::note_start(int step, int group) {
       fail("rank " + std::to_string(rank) + " was not there" + where);
     }
   }
-  if (!somebody) fail("nobody of the group had come" + where);
+  if (!any_came) fail("no rank of the group had come" + where);
 }
 
 void GroupPlay::note_result(int step, int group, int buffer) {
@@ -151,8 +151,8 @@ void GroupPlay::note_result(int step, int group, int buffer) {
   std::memcpy(round.mean.data(), results.values(buffer), plan_->elements * sizeof(double));
   const int count = std::popcount(round.members);
   const Ranks scheduled = members_of(step, group);
-  if ((round.members & ~scheduled) != 0) fail("somebody of another group" + where);
-  if ((round.members & round.gone) != 0) fail("somebody who was gone before it began" + where);
+  if ((round.members & ~scheduled) != 0) fail("a rank of another group" + where);
+  if ((round.members & round.gone) != 0) fail("a rank that was gone before it began" + where);
   if ((scheduled & ~round.members & ~gone()) != 0) fail("a member was left out" + where);
   for (int rank = 0; rank < plan_->ranks; ++rank) {
     if ((round.members & bit(rank)) == 0) continue;
@@ -184,7 +184,7 @@ void GroupPlay::note_result(int step, int group, int buffer) {
 }
 
 void GroupPlay::idle() {
-  // Somebody who is stopped or dead may have it in hand, and grace takes its time.
+  // A rank that is stopped or dead may have it in hand, and grace takes its time.
   if (!plan_->faults.empty() || plan_->tick > 0 || plan_->options.grace != no_grace()) return;
   const Ranks away = gone();
   Board& board = exchanges_[0]->board();
@@ -202,7 +202,7 @@ void GroupPlay::idle() {
         could &= board.publications.newest(other).step >= static_cast<std::uint64_t>(step);
       }
     }
-    if (could) fail("everybody sleeps, and step " + std::to_string(step) + " could go on");
+    if (could) fail("all sleep, and step " + std::to_string(step) + " could go on");
   }
 }
 
@@ -239,7 +239,7 @@ void GroupPlay::act(int rank) {
     std::copy_n(weights, plan_->elements, before.begin());
     machine.pause();  // Who still wrote to the weights would write now.
     if (!std::equal(weights, weights + plan_->elements, before.begin())) {
-      fail("somebody wrote to the weights of rank " + std::to_string(rank));
+      fail("another rank wrote to the weights of rank " + std::to_string(rank));
     }
   }
   leaving_ |= bit(rank);
@@ -295,7 +295,7 @@ void GroupPlay::check(int rank, const GroupReceipt& receipt, const double* weigh
 
 void GroupPlay::close(Machine::Outcome outcome) {
   Machine& machine = stage_.machine();
-  if (outcome == Machine::Outcome::stuck) fail("liveness: nobody can go on");
+  if (outcome == Machine::Outcome::stuck) fail("liveness: no rank can go on");
   if (outcome == Machine::Outcome::endless) fail("liveness: no end in sight");
   for (int rank = 0; rank < plan_->ranks; ++rank) {
     if (!machine.error(rank)) continue;
@@ -306,7 +306,7 @@ void GroupPlay::close(Machine::Outcome outcome) {
     }
   }
   if (plan_->timeless() && machine.now() > 0) {
-    fail("somebody slept although there was news: the clock had to move");
+    fail("a rank slept although there was news: the clock had to move");
   }
   exchanges_.clear();
 }

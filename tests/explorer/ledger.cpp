@@ -120,7 +120,7 @@ void Ledger::decode(std::uint64_t round, Result& result) {
   }
   for (std::size_t i = 0; i < plan_->elements; ++i) {
     if (value(result.values.data(), i) != counted[i]) {
-      return fail("the sum holds what nobody deposited:" + on(round));
+      return fail("the sum holds what no rank deposited:" + on(round));
     }
   }
   if (contributors != result.contributors) fail("receipt: wrong contributors" + on(round));
@@ -130,7 +130,7 @@ void Ledger::decode(std::uint64_t round, Result& result) {
     fail("staleness " + std::to_string(staleness) + " exceeds the window" + on(round));
   }
   if (contributors == 0 && !result.last && !plan_->has_empty()) {
-    fail("nobody contributed" + on(round));
+    fail("no rank contributed" + on(round));
   }
 }
 
@@ -174,7 +174,7 @@ void Ledger::close(Ranks left_over, Ranks survivors) {
       if (deposit.taken > 0) fail("conservation: the dropped " + name + " was taken");
     }
     if (deposit.state != State::complete || deposit.taken == 1) continue;
-    // Without a last round somebody's deposit may lie there with nobody left to take it.
+    // Without a last round a rank's deposit may lie there with none left to take it.
     if (ended || (left_over & bit(deposit.rank)) == 0) fail("conservation: " + name + " is lost");
   }
   for (int rank = 0; rank < plan_->ranks; ++rank) {

@@ -1,4 +1,4 @@
-// The books of one schedule: which deposit went into which round, and whether everybody was
+// The books of one schedule: which deposit went into which round, and whether each rank was
 // told the same. Every deposit has a digit of its own in the values, so that a sum says exactly
 // how often each is in it.
 #pragma once
@@ -42,7 +42,7 @@ class Ledger {
   }
   const std::string& failure() const { return failure_; }
   std::uint64_t rounds() const { return rounds_.size(); }
-  /// Whether somebody has seen the result of `round`.
+  /// Whether a rank has seen the result of `round`.
   bool knows(std::uint64_t round) const { return result(round) != nullptr; }
 
  private:

@@ -202,7 +202,7 @@ void MachinesPlay::check_start(std::uint64_t round) {
     }
   }
   if (counting > 0 && !waits) {
-    fail("round " + std::to_string(round) + " started though nobody waits");
+    fail("round " + std::to_string(round) + " started though no rank waits");
   }
   // A rank may have gone since; but there was a moment.
   if (held_ != round) {
@@ -239,8 +239,8 @@ void MachinesPlay::check_joined(const RoundRecord& record, std::uint64_t round) 
   }
   rounds_[round].last = counting == 0;
   if (counting == 0 || plan_.trigger.kind != Trigger::Kind::all) return;
-  if (!all_here) fail("round " + std::to_string(round) + " ran without everybody");
-  if (!waits) fail("round " + std::to_string(round) + " ran though nobody waits");
+  if (!all_here) fail("round " + std::to_string(round) + " ran without all ranks");
+  if (!waits) fail("round " + std::to_string(round) + " ran though no rank waits");
 }
 
 void MachinesPlay::end_round(int index) {
@@ -310,7 +310,7 @@ std::string MachinesPlay::run() {
   }
   const int machines = static_cast<int>(machines_.size());
   const auto depth = static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(machines)));
-  // A round that everybody starts at once costs a message for each hop from each machine.
+  // A round that all machines start at once costs a message for each hop from each machine.
   if (failure_.empty() && starts_ > 2 * rounds_.size() * machines * depth) {
     fail("the start of rounds took " + std::to_string(starts_) + " messages");
   }

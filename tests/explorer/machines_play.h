@@ -2,7 +2,7 @@
 // clock are played. Messages between two machines keep their order and are otherwise delayed at
 // will; machines look at their boards, take part and hear of the end of a round whenever the
 // random schedule says so. Every play is checked:
-//   - a round starts only when its trigger holds, somebody waits for it and the window allows it
+//   - a round starts only when its trigger holds, a rank waits for it and the window allows it
 //   - every deposit is in exactly one round, and all machines go through the same rounds
 //   - the play comes to its end: no round that could start stays unstarted
 //   - the start of a round travels in no more messages than it should

@@ -16,7 +16,7 @@ using detail::PartialExchange;
 using partial::Board;
 using partial::Participation;
 
-/// Longer than anything that a plan lets happen: whoever reaches it waited for nothing.
+/// Longer than anything that a plan lets happen: a rank that reaches it waited for nothing.
 const Duration kTimeout = std::chrono::hours(1);
 /// Far more than the longest schedule that comes to an end takes.
 constexpr std::uint64_t kMostSteps = 200'000;
@@ -86,13 +86,13 @@ void Play::look(int rank, Step at) {
 }
 
 void Play::idle() {
-  // Somebody who is stopped or dead may have it in hand, and grace takes its time.
+  // A rank that is stopped or dead may have it in hand, and grace takes its time.
   if (!plan_->faults.empty() || plan_->tick > 0 || plan_->options.grace != no_grace()) return;
   if (!plan_->timeouts.empty()) return;  // Who gave up does not start rounds.
   if (waiting_ == 0) return;
   look(0, Step::park);
   if (started_ > published_) {
-    return ledger_.fail("everybody sleeps, and round " + std::to_string(started_) + " lies open");
+    return ledger_.fail("all sleep, and round " + std::to_string(started_) + " lies open");
   }
   // The rank that has settled most knows best what has not been taken yet.
   const int leader = delivered_[1] > delivered_[0] ? 1 : 0;
@@ -101,7 +101,7 @@ void Play::idle() {
     const std::uint64_t round = delivered_[rank] + 1;
     if (exchanges_[rank]->board().settled.through < round &&
         partial::Pair::both_firm(board.memory, round)) {
-      return ledger_.fail("everybody sleeps, and rank " + std::to_string(rank) + " could settle");
+      return ledger_.fail("all sleep, and rank " + std::to_string(rank) + " could settle");
     }
   }
   const std::uint64_t round =
@@ -123,7 +123,7 @@ void Play::idle() {
   }
   // A rank that only follows the others leaves it to them to start rounds, until it is the last.
   if (here.counting == 0 || (somebody_waits && round::holds(plan_->options.trigger, here))) {
-    ledger_.fail("everybody sleeps, and round " + std::to_string(round) + " could start");
+    ledger_.fail("all sleep, and round " + std::to_string(round) + " could start");
   }
 }
 
@@ -139,7 +139,7 @@ void Play::check_start(std::uint64_t round, bool last) {
     here.counting += counts ? 1 : 0;
     here.counting_here += counts && board.participants.has_deposit(rank) ? 1 : 0;
     // For this very round: who has yet to wake up from the one before may not want another. Of a
-    // death that nobody has noticed yet, nobody can know.
+    // death that no rank has noticed yet, none can know.
     somebody_waits |= (waited_ & bit(rank)) != 0 && delivered_[rank] + 1 == round &&
                       stage_.roster(0).expected(rank);
     if (!stage_.machine().alive(rank) ||
@@ -149,10 +149,10 @@ void Play::check_start(std::uint64_t round, bool last) {
       ledger_.fail("rank " + std::to_string(rank) + " was more than the window behind" + where);
     }
   }
-  // (Somebody may have given up since the round was found to be wanted.)
-  if (!somebody_waits && plan_->timeouts.empty()) ledger_.fail("nobody waited" + where);
+  // (A rank may have given up since the round was found to be wanted.)
+  if (!somebody_waits && plan_->timeouts.empty()) ledger_.fail("no rank waited" + where);
   if (last) {
-    if (here.counting > 0) ledger_.fail("not everybody had finished" + where);
+    if (here.counting > 0) ledger_.fail("not all had finished" + where);
     return;
   }
   if (plan_->options.trigger.kind == Trigger::Kind::majority) {
@@ -277,7 +277,7 @@ bool Play::fails_at(int rank, std::uint64_t round) {
 
 void Play::close(Machine::Outcome outcome) {
   Machine& machine = stage_.machine();
-  if (outcome == Machine::Outcome::stuck) ledger_.fail("liveness: nobody can go on");
+  if (outcome == Machine::Outcome::stuck) ledger_.fail("liveness: no rank can go on");
   if (outcome == Machine::Outcome::endless) ledger_.fail("liveness: the schedule does not end");
   Ranks survivors = 0;
   Ranks left_over = 0;
@@ -287,7 +287,7 @@ void Play::close(Machine::Outcome outcome) {
   }
   for (int rank = 0; rank < plan_->ranks; ++rank) {
     if (machine.ended(rank)) survivors |= bit(rank);
-    // What a round has taken that nobody is left to finish lies there, too.
+    // What a round has taken that no rank is left to finish lies there, too.
     if (board.participants.has_deposit(rank) || started_ > published_) left_over |= bit(rank);
     if (!machine.error(rank)) continue;
     try {
@@ -298,7 +298,7 @@ void Play::close(Machine::Outcome outcome) {
   }
   if (ledger_.failure().empty()) ledger_.close(left_over, survivors);
   if (plan_->timeless() && machine.now() > 0) {
-    ledger_.fail("somebody slept although there was news: the clock had to move");
+    ledger_.fail("a rank slept although there was news: the clock had to move");
   }
   exchanges_.clear();
 }

@@ -61,7 +61,7 @@ class Priorities final : public Machine::Scheduler {
 };
 
 /// Every schedule with at most so many preemptions, one after another: a rank runs until it
-/// cannot go on, except at the chosen places. Whom to run when nobody is preempted is free, or
+/// cannot go on, except at the chosen places. Which rank to run when none is preempted is free, or
 /// costs as much as a preemption (where ranks wake by the clock again and again, all orders of
 /// their waking would be too many).
 class Systematic final : public Machine::Scheduler {

@@ -1,5 +1,7 @@
 #include "explorer/small_plans.h"
 
+#include <vector>
+
 namespace syncopate::testing {
 namespace {
 
@@ -40,10 +42,8 @@ Plan late(Plan plan, Time computing, std::vector<Time> timeouts = {}, int window
 
 constexpr Time kMillisecond = 1'000'000;
 
-}  // namespace
-
-std::span<const SmallPlan> small_plans() {
-  static const SmallPlan plans[] = {
+std::vector<SmallPlan> pairs() {
+  return {
       {"pair-first", world(3, first(), {{Kind::exchange, Kind::exchange}, {Kind::exchange}}), 2},
       {"pair-all", world(3, all(), {{Kind::exchange}, {Kind::exchange}}), 2},
       {"pair-majority", world(1, majority(3), {{Kind::exchange}, {Kind::exchange}}), 2},
@@ -60,6 +60,12 @@ std::span<const SmallPlan> small_plans() {
        2},
       {"pair-leave", leaving(world(3, all(), {{Kind::exchange}, {Kind::exchange}}), 1), 2},
       {"pair-empty", world(1, count(2), {{Kind::empty}, {Kind::exchange}}), 2},
+  };
+}
+
+/// Rounds that two ranks settle between themselves.
+std::vector<SmallPlan> settled_pairs() {
+  return {
       {"pair-settle",
        world(1, all(), {{Kind::exchange, Kind::exchange}, {Kind::exchange, Kind::exchange}}), 2},
       {"pair-settle-start",
@@ -88,12 +94,29 @@ std::span<const SmallPlan> small_plans() {
                    {Kind::exchange, Kind::start, Kind::exchange}}),
             10 * kMillisecond, {10 * kMillisecond, 10 * kMillisecond}, 3),
        2},
+  };
+}
+
+std::vector<SmallPlan> trios() {
+  return {
       {"trio-first", world(1, first(), {{Kind::exchange}, {Kind::exchange}, {Kind::exchange}}), 1},
       {"trio-all", world(3, all(), {{Kind::exchange}, {Kind::exchange}, {Kind::exchange}}), 1},
       {"trio-majority",
        world(1, majority(7), {{Kind::exchange}, {Kind::exchange}, {Kind::exchange}}), 1},
       {"trio-count", world(1, count(2), {{Kind::exchange}, {Kind::start}, {Kind::exchange}}), 1},
   };
+}
+
+}  // namespace
+
+std::span<const SmallPlan> small_plans() {
+  static const std::vector<SmallPlan> plans = [] {
+    std::vector<SmallPlan> all = pairs();
+    for (const auto& more : {settled_pairs(), trios()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }();
   return plans;
 }
 

@@ -41,7 +41,7 @@ const std::map<std::string, Case> kScenarios = {
 
 /// What ranks of one machine know of each other.
 struct Shared {
-  std::atomic<bool> held;  ///< The victim has a chunk, and nobody has to wait for it.
+  std::atomic<bool> held;  ///< The victim has a chunk, and no rank has to wait for it.
   std::atomic<std::uint32_t> victim;
   std::atomic<std::uint64_t> victim_started;
 };
@@ -103,7 +103,7 @@ double value(int rank, int step, std::size_t element) {
   return double((rank + 1) * 1000 + step * 100) + double(element % 97);
 }
 
-/// The round of this step has what everybody gave who lived when it began.
+/// The round of this step has what all ranks gave that lived when it began.
 void check(const Round<double>& round, int step) {
   const bool gone = step > kKilledAt && self.scenario.signal == SIGKILL;
   const int ranks = gone ? kRanks - 1 : kRanks;

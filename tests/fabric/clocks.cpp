@@ -75,7 +75,7 @@ void give_up_in_time(World& world) {
     const auto begin = Clock::now();
     try {
       rounds.exchange(kOne).pass();
-      require(false, "nobody came");
+      require(false, "no rank came");
     } catch (const Error& error) {
       const auto took = Clock::now() - begin;
       require(

@@ -245,7 +245,7 @@ TEST(Doorbell, IsDeafToWhoDoesNotKnowIt) {
 TEST(Doorbell, IsSilentWhereThereIsNone) {
   ASSERT_EQ(setenv(fabric::kDoorbellVariable, "off", 1), 0);
   Doorbell off(2, 0, fabric::doorbell_addresses({.addresses = {"a", "b"}}),
-               [] { FAIL() << "nobody can ring"; });
+               [] { FAIL() << "no machine can ring"; });
   ASSERT_EQ(unsetenv(fabric::kDoorbellVariable), 0);
   EXPECT_TRUE(off.address().empty());
   Doorbell other(2, 1, kHere, [] {});

@@ -41,13 +41,13 @@ if tc -n "$name-hub" qdisc add dev bridge root netem delay "${DELAY}us" 2>/dev/n
 elif ip -n "$name-hub" tuntap add dev trial mode tap 2>/dev/null && [ -x "$TOOLS/slow_link" ]; then
   slow=program
 else
-  slow=nobody
+  slow=none
   echo "LINKS WITHOUT DELAY: no netem in this kernel, and no /dev/net/tun or no $TOOLS/slow_link"
 fi
 limit() {  # NAMESPACE DEVICE
   case $slow in
     kernel) tc -n "$1" qdisc add dev "$2" root netem delay "${DELAY}us" rate "${RATE}mbit" ;;
-    nobody) tc -n "$1" qdisc add dev "$2" root tbf rate "${RATE}mbit" burst 256kb latency 50ms \
+    none) tc -n "$1" qdisc add dev "$2" root tbf rate "${RATE}mbit" burst 256kb latency 50ms \
               2>/dev/null || echo "links without limit: this kernel has no tbf" ;;
   esac
 }
@@ -79,7 +79,7 @@ for host in one two three; do
   ip -n "$name-$host" link set lo up
   echo "10.77.0.$number $host" >> "$folder/hosts"
 done
-if [ $slow != nobody ]; then
+if [ $slow != none ]; then
   for number in 3 4; do
     trip=$(ip netns exec "$name-one" "$TOOLS/round_trip" 10.77.0.$number)
     echo "round trip from host one to 10.77.0.$number: ${trip:-no} us, slowed down by the $slow"
@@ -132,7 +132,7 @@ fi
 ip netns exec "$name-hub" unshare --uts --ipc --mount sh -c \
   "hostname hub && mount --bind '$folder/hosts' /etc/hosts && exec \"\$@\"" hub "$@"
 code=$?
-# Nobody but bells sends datagrams here.
+# Only bells send datagrams here.
 for host in one two three; do
   rings=$(ip netns exec "$name-$host" sed -n 's/^Udp: \([0-9]*\) .*/\1/p' /proc/net/snmp)
   echo "rings that host $host heard: $rings"

@@ -1,6 +1,6 @@
 // Puts right the order in which MPICH 4.0 ends over UCX; for LD_PRELOAD. Its MPI_Finalize
 // disconnects first, which over TCP needs an answer from the other rank, and then waits for all
-// ranks in a barrier that answers nobody: a rank that is late there waits for ever for one that is
+// ranks in a barrier that answers none: a rank that is late there waits for ever for one that is
 // in it. Here ranks disconnect after the barrier, when they are about to let go of UCX, as in later
 // versions of MPICH (pmodels/mpich#6596).
 #include <dlfcn.h>

@@ -98,7 +98,7 @@ TEST(Messages, AreTakenByAnotherThread) {
   meet(fabric);
 }
 
-// Whoever goes first still gets its last messages through.
+// The machine that goes first still gets its last messages through.
 TEST(Messages, ArriveThoughTheirSenderGoes) {
   std::unique_ptr<fabric::Fabric> own = company().fabric();
   if (own == nullptr) return;

@@ -4,8 +4,8 @@
 //                world | worlds-in-any-order | late
 //   second    makes a second link where MPI may be called by one thread at a time only
 //   linked    leaves MPI to Syncopate, from the first call to the last
-//   outlived  finalises MPI before its link and its fabric go
-//   world     makes a world after MPI_Init_thread and finalises MPI before the world goes
+//   outlived  finalizes MPI before its link and its fabric go
+//   world     makes a world after MPI_Init_thread and finalizes MPI before the world goes
 //   worlds-in-any-order  the same on some ranks only; the others let theirs go first
 //   late      rank 1 does not come to the world until the others have given up
 #include <mpi.h>
@@ -30,9 +30,9 @@ using namespace syncopate::fabric;
 /// MPI_Finalize, if another thread was in MPI when it began (docs/troubleshooting.md). Without it
 /// there is nothing to find.
 #if defined(OPEN_MPI)
-constexpr bool kFinalisesBesideAThread = true;
+constexpr bool kFinalizesBesideAThread = true;
 #else
-constexpr bool kFinalisesBesideAThread = false;
+constexpr bool kFinalizesBesideAThread = false;
 #endif
 
 void init(int level) {
@@ -85,7 +85,7 @@ void expect_closed(Act&& act) {
 }
 
 /// The order in which most would write it: what was made last is still there at the end.
-void finalise_before_the_world_goes(bool on_this_rank) {
+void finalize_before_the_world_goes(bool on_this_rank) {
   std::optional<syncopate::World> world = syncopate::World::from_environment();
   std::optional<syncopate::PartialAllreduce<float>> rounds;
   rounds.emplace(
@@ -131,10 +131,10 @@ void run(const std::string& what) {
     work(*link);
     MPI_Finalize();
   } else if (what == "world" || what == "worlds-in-any-order") {
-    init(kFinalisesBesideAThread ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED);
+    init(kFinalizesBesideAThread ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    finalise_before_the_world_goes(what == "world" || rank % 2 == 0);
+    finalize_before_the_world_goes(what == "world" || rank % 2 == 0);
   } else if (what == "late") {
     init(MPI_THREAD_MULTIPLE);
     int rank = 0, ended = 0;

@@ -1,5 +1,5 @@
-// Prints the shortest round trip to a host in microseconds: round_trip ADDRESS. A port where nobody
-// listens refuses after exactly one, whatever programs run there.
+// Prints the shortest round trip to a host in microseconds: round_trip ADDRESS. A port where no
+// program listens refuses after exactly one, whatever programs run there.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/time.h>

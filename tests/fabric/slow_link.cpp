@@ -3,7 +3,7 @@
 // Usage: slow_link NAMESPACE DEVICE NAMESPACE DEVICE MICROSECONDS MBITS
 //
 // Makes a TAP device in each and passes frames both ways, in order, each so much later and no more
-// of them than the rate allows, until whoever started it ends.
+// of them than the rate allows, until the process that started it ends.
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>

@@ -24,7 +24,8 @@ constexpr int kMostRanks = 8;
 /// What is left of a way of 7.4; how fast it goes is not a test's business.
 constexpr double kNear = 0.3;
 
-/// Prints of the weights: after each exchange that is agreed on, and at the end; zero: nobody came.
+/// Prints of the weights: after each exchange that is agreed on, and at the end; zero: no rank
+/// came.
 struct Prints {
   std::atomic<std::size_t> agreed[kSteps * kMostRanks + 2];
   std::atomic<std::size_t> end;

@@ -118,7 +118,7 @@ void rank_killed(const Stage& stage) {
 /// The first to come says what is so, and the others must say the same.
 void agree(std::atomic<std::size_t>& known, std::size_t print, const std::string& about) {
   std::size_t before = 0;
-  print |= 1;  // Zero: nobody has come yet.
+  print |= 1;  // Zero: no rank has come yet.
   require(known.compare_exchange_strong(before, print) || before == print,
           "the members of a group agree about " + about);
 }
@@ -211,7 +211,7 @@ void rank_stays_stopped(const Stage& stage) {
                [&] { rounds.exchange(kOne).pass(); });
 }
 
-/// The machine of an agent that was killed is lost, and everybody hears of it.
+/// The machine of an agent that was killed is lost, and all hear of it.
 void agent_killed(const Stage& stage) {
   PartialAllreduce<float> rounds(stage.world, kElements, options(first()));
   for (int step = 0; step < 3; ++step) rounds.exchange(kOne).pass();
@@ -242,7 +242,7 @@ void agent_stopped_for_a_while(const Stage& stage) {
   }
   if (stage.rank() == kAgent) stage.strike(SIGSTOP);
   for (int step = 0; step < 10; ++step) {
-    require(rounds.exchange(kOne).front().sum()[0] == 5, "everybody is in the sum");
+    require(rounds.exchange(kOne).front().sum()[0] == 5, "all are in the sum");
   }
   if (waker.joinable()) waker.join();
   stage.world.barrier();
@@ -301,7 +301,7 @@ void barrier_missed(const Stage& stage) {
   stage.world.barrier();
 }
 
-/// The same, beside a collective that nobody waits for: what broadcasts travel in.
+/// The same, beside a collective that no rank waits for: what broadcasts travel in.
 void deposit_missed(const Stage& stage) {
   std::vector<float> value(1);
   stage.world.broadcast(std::span<float>(value), 0);
@@ -417,7 +417,8 @@ int board_refused() {
     no_descriptor_is_left = true;
   }
   try {
-    // The other ranks of a machine whose first one waits have a world, and nobody to speak for it.
+    // The other ranks of a machine whose first one waits have a world, and no agent to speak for
+    // it.
     World::from_environment().barrier();
     return EXIT_SUCCESS;
   } catch (const Error& error) {

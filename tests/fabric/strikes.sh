@@ -2,7 +2,7 @@
 # Strikes at a job under mpirun: strikes.sh openmpi|mpich CONTENT SECONDS PROGRAM SCENARIO [plain].
 # So many ranks are to be content, all processes gone within the time, and nothing left of them.
 # CONTENT any: the launcher may end the others before they are. plain: mpirun as most people call it,
-# which ends the job when a rank is killed. The rank that is to be struck must have been, and nobody
+# which ends the job when a rank is killed. The rank that is to be struck must have been, and no other
 # have failed before, or what follows need not be its doing. Then the job of a rank that was killed
 # or refused something has to fail.
 kind=$1 content=$2 seconds=$3 program=$(realpath "$4") scenario=$5 plain=$6

@@ -24,7 +24,7 @@ inline void log(int rank, const char* what) {
   std::fclose(file);
 }
 
-/// Whoever is struck sees to it itself.
+/// The rank that is struck sees to it itself.
 inline void strike_myself(int rank, int signal) {
   log(rank, "struck");
   kill(getpid(), signal);

@@ -22,7 +22,7 @@ constexpr auto kStopped = 60ms;
 /// Long enough for others to lose patience on a slow machine, too.
 constexpr auto kStoppedForRetry = 3000ms;
 
-/// Lets stopped ranks go on. Where nobody has to wait for them, that is when the others have got
+/// Lets stopped ranks go on. Where no rank has to wait for them, that is when the others have got
 /// through without them; where they do wait, after a time.
 class Awakener {
  public:

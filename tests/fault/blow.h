@@ -91,7 +91,7 @@ struct Battle {
 };
 
 /// Runs `body(rank)` in a process per rank, lets those go on who are stopped, and checks that all
-/// end as they should and call nobody dead who is not.
+/// end as they should and call no rank dead that is not.
 Struck run_through(const Battle& battle, const Blow& blow, Marks& marks,
                    const std::function<void(int rank)>& body);
 

@@ -70,27 +70,31 @@ double value(int rank, int step, std::size_t element) {
   return digit(step, element) * std::pow(kBase, rank);
 }
 
-void check(const GroupReceipt& receipt, const double* weights) {
-  const int step = self.step + 1;
+std::vector<int> members_at(int step, bool everyone) {
   const GroupOptions& options = self.world->options;
-  EXPECT_EQ(receipt.step, static_cast<std::uint64_t>(step));
   std::vector<int> members =
       round::GroupSchedule(self.world->ranks, options.group_size, options.rotate, options.seed)
           .members(step - 1, self.rank);
-  if (receipt.everyone) {
+  if (everyone) {
     members.clear();
     for (int rank = 0; rank < self.world->ranks; ++rank) members.push_back(rank);
   }
-  const double count = receipt.members.size();
-  const int lag = receipt.included || receipt.own_staleness > 0 ? int(receipt.own_staleness) : -1;
-  std::vector<double> own(kElements);
-  for (std::size_t e = 0; e < kElements; ++e) own[e] = value(self.rank, step, e);
-  const double sum = std::round(self.merge.sum_behind(weights[0], step, lag, count, 0, own[0]));
-  std::uint64_t print = 1;
+  return members;
+}
+
+/// What a sum has of its members.
+struct Used {
+  std::uint64_t print = 1;  ///< Of which publications.
   std::uint64_t staleness = 0;
-  std::vector<double> expected(kElements);
+  std::vector<double> total = std::vector<double>(kElements);
+};
+
+/// Of the members' publications, told from the first element of the sum.
+Used what_was_used(const GroupReceipt& receipt, const std::vector<int>& members, int step,
+                   double sum) {
+  Used result;
   for (const int member : members) {
-    print *= 1000003;
+    result.print *= 1000003;
     if (!receipt.members.contains(member)) {
       EXPECT_TRUE(receipt.dead.contains(member) || self.book->marks.ranks[member].leaving)
           << "rank " << member << " was left out of step " << step << " and is not named";
@@ -105,22 +109,35 @@ void check(const GroupReceipt& receipt, const double* weights) {
       EXPECT_EQ(used == step, receipt.included);
       EXPECT_EQ(std::uint64_t(step - used), receipt.own_staleness);
     }
-    staleness = std::max<std::uint64_t>(staleness, step - used);
-    print += used + 1;
+    result.staleness = std::max<std::uint64_t>(result.staleness, step - used);
+    result.print += used + 1;
     for (std::size_t e = 0; e < kElements; ++e) {
-      expected[e] += used > 0 ? value(member, used, e) : std::pow(kBase, kRanks);
+      result.total[e] += used > 0 ? value(member, used, e) : std::pow(kBase, kRanks);
     }
   }
-  EXPECT_EQ(receipt.staleness, staleness);
-  EXPECT_LE(receipt.staleness, static_cast<std::uint64_t>(options.window));
-  for (double& value : expected) value *= 1 / count;
+  return result;
+}
+
+void check(const GroupReceipt& receipt, const double* weights) {
+  const int step = self.step + 1;
+  EXPECT_EQ(receipt.step, static_cast<std::uint64_t>(step));
+  const std::vector<int> members = members_at(step, receipt.everyone);
+  const double count = receipt.members.size();
+  const int lag = receipt.included || receipt.own_staleness > 0 ? int(receipt.own_staleness) : -1;
+  std::vector<double> own(kElements);
+  for (std::size_t e = 0; e < kElements; ++e) own[e] = value(self.rank, step, e);
+  const double sum = std::round(self.merge.sum_behind(weights[0], step, lag, count, 0, own[0]));
+  Used used = what_was_used(receipt, members, step, sum);
+  EXPECT_EQ(receipt.staleness, used.staleness);
+  EXPECT_LE(receipt.staleness, static_cast<std::uint64_t>(self.world->options.window));
+  for (double& value : used.total) value *= 1 / count;
   const std::span<const double> after(weights, kElements);
-  EXPECT_TRUE(std::ranges::equal(after, self.merge.weights(step, lag, count, expected, own)))
+  EXPECT_TRUE(std::ranges::equal(after, self.merge.weights(step, lag, count, used.total, own)))
       << "step " << step;
   self.merge.follow(step, own, after);
   std::uint64_t known = 0;
-  if (!self.book->used[step][members.front()].compare_exchange_strong(known, print)) {
-    EXPECT_EQ(known, print) << "two members differ about step " << step;
+  if (!self.book->used[step][members.front()].compare_exchange_strong(known, used.print)) {
+    EXPECT_EQ(known, used.print) << "two members differ about step " << step;
   }
 }
 

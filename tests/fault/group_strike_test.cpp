@@ -1,6 +1,6 @@
 // Group averages when a rank is killed or stopped at every step of the protocol, whether it
 // starts the round, helps with it or comes too late: the others finish with the right means,
-// name the dead, and wait for nobody who is stopped within the window.
+// name the dead, and wait for no rank that is stopped within the window.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -34,7 +34,7 @@ std::vector<int> occurrences(Step step, int signal) {
     case Step::join:
       return {1};
     case Step::agree:
-      return {1, 2};  // The collective, and that everybody has published the initial weights.
+      return {1, 2};  // The collective, and that all have published the initial weights.
     case Step::read:
     case Step::write:
     case Step::replace: {
@@ -70,7 +70,7 @@ TEST_P(GroupEveryStep, TheOthersFinishWithTheRightMeans) {
       if (HasFailure()) return;
     }
   });
-  if (world.nobody_waits && step == Step::park) return;  // Nobody has to sleep.
+  if (world.nobody_waits && step == Step::park) return;  // No rank has to sleep.
   EXPECT_GT(struck, 0) << "no rank ever comes to this step: the case tests nothing";
 }
 
@@ -91,7 +91,7 @@ TEST_P(GroupRetry, TheThirdFinishesWithTheRightMeans) {
       if (HasFailure()) return;
     }
   });
-  EXPECT_GT(retried, 0) << "nobody gave up on a chunk: the case tests nothing";
+  EXPECT_GT(retried, 0) << "no rank gave up on a chunk: the case tests nothing";
 }
 
 std::string name(const ::testing::TestParamInfo<Case>& test) {

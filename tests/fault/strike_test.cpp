@@ -1,4 +1,4 @@
-// Promise 9: nobody waits for the dead, and a stopped rank is a straggler. SIGKILL and SIGSTOP
+// Promise 9: no rank waits for the dead, and a stopped rank is a straggler. SIGKILL and SIGSTOP
 // at every step of the protocol, for every role that takes it, at early and later occurrences.
 #include <gtest/gtest.h>
 
@@ -112,7 +112,7 @@ TEST_P(Retry, TheThirdFinishesWithTheRightSums) {
       if (HasFailure()) return;
     }
   });
-  EXPECT_GT(retried, 0) << "nobody gave up on a chunk: the case tests nothing";
+  EXPECT_GT(retried, 0) << "no rank gave up on a chunk: the case tests nothing";
 }
 
 std::string name(const ::testing::TestParamInfo<Case>& test) {

@@ -58,142 +58,192 @@ void expect_sent_well(Agreement& agreement, const fabric::Topology& topology) {
   }
 }
 
-void play_rounds(Input& input) {
-  const fabric::Topology topology = topology_of(input);
-  const int own_ranks = ranks_of(topology, 0);
-  const std::vector<Trigger> triggers{all(), first(), majority(), count(2)};
-  Agreement agreement(triggers[input.below(4)], 1 + input.below(4), topology.machine_of, 0);
-  std::uint64_t seen = 0;
-  const auto own_facts = [&] {
-    seen = std::min(agreement.next() - 1, seen + input.below(3));
-    return Facts{.here = some_of(input, own_ranks),
-                 .counting = some_of(input, own_ranks),
-                 .waits = input.below(2) == 1,
-                 .seen = seen,
-                 .slowest = 0};
-  };
-  for (round::Time now = 0; !input.empty(); now += 100'000) {
-    const int from = 1 + input.below(topology.machines() - 1);
-    const int ranks = ranks_of(topology, from);
-    bool fine = true;
-    switch (input.below(4)) {
+/// The agreement on rounds of machine 0, and what happens to it. Each function returns false where
+/// the agent ends, as it was told what cannot be.
+class RoundsPlay {
+ public:
+  explicit RoundsPlay(Input& input)
+      : input_(input),
+        topology_(topology_of(input)),
+        agreement_(trigger_of(input), 1 + input.below(4), topology_.machine_of, 0) {}
+
+  bool act(round::Time now) {
+    const int from = 1 + input_.below(topology_.machines() - 1);
+    switch (input_.below(4)) {
       case 0:
-        agreement.observe(own_facts(), Duration(input.below(2) * 1000), now);
-        break;
+        agreement_.observe(own_facts(), Duration(input_.below(2) * 1000), now);
+        return true;
       case 1:
-        fine = sensible([&] {
-          const auto bytes = input.take_bytes(input.below(40));
-          agreement.hear(from, detail::unpack_message(bytes, from, topology.machine_of), now);
+        return sensible([&] {
+          const auto bytes = input_.take_bytes(input_.below(40));
+          agreement_.hear(from, detail::unpack_message(bytes, from, topology_.machine_of), now);
         });
-        break;
       case 2: {
-        const Message message{.kind = static_cast<Message::Kind>(input.below(4)),
-                              .round = input.near(agreement.next()),
-                              .span = input.near(1),
-                              .root = input.near(1),
-                              .waited = input.below(2) == 1,
-                              .drawn = input.near(0),
-                              .ranks = some_of(input, topology.ranks()),
-                              .facts = {.here = some_of(input, ranks),
-                                        .counting = some_of(input, ranks),
-                                        .waits = input.below(2) == 1,
-                                        .seen = input.near(agreement.next() - 1)}};
-        fine = sensible([&] { agreement.hear(from, message, now); });
-        break;
+        const Message message = some_message(ranks_of(topology_, from));
+        return sensible([&] { agreement_.hear(from, message, now); });
       }
-      case 3:
-        if (agreement.started()) {
-          std::vector<Facts> facts(topology.machines());
-          for (int machine = 0; machine < topology.machines(); ++machine) {
-            facts[machine] = {.here = RankSet(ranks_of(topology, machine)),
-                              .counting = some_of(input, ranks_of(topology, machine)),
-                              .seen = agreement.next() - 1};
-          }
-          fine = sensible([&] { agreement.complete(facts, now); });
-        }
-        break;
+      default:
+        return !agreement_.started() || complete(now);
     }
-    if (!fine) return;  // The agent ends.
-    expect_sent_well(agreement, topology);
-    for (const int rank : agreement.missing().list()) {
-      if (rank >= topology.ranks()) broken("ranks that are missing are there");
+  }
+  void expect_well() {
+    expect_sent_well(agreement_, topology_);
+    for (const int rank : agreement_.missing().list()) {
+      if (rank >= topology_.ranks()) broken("ranks that are missing are there");
     }
+  }
+
+ private:
+  static Trigger trigger_of(Input& input) {
+    const std::vector<Trigger> triggers{all(), first(), majority(), count(2)};
+    return triggers[input.below(4)];
+  }
+  Facts own_facts() {
+    const int ranks = ranks_of(topology_, 0);
+    seen_ = std::min(agreement_.next() - 1, seen_ + input_.below(3));
+    return {.here = some_of(input_, ranks),
+            .counting = some_of(input_, ranks),
+            .waits = input_.below(2) == 1,
+            .seen = seen_,
+            .slowest = 0};
+  }
+  Message some_message(int ranks) {
+    return {.kind = static_cast<Message::Kind>(input_.below(4)),
+            .round = input_.near(agreement_.next()),
+            .span = input_.near(1),
+            .root = input_.near(1),
+            .waited = input_.below(2) == 1,
+            .drawn = input_.near(0),
+            .ranks = some_of(input_, topology_.ranks()),
+            .facts = {.here = some_of(input_, ranks),
+                      .counting = some_of(input_, ranks),
+                      .waits = input_.below(2) == 1,
+                      .seen = input_.near(agreement_.next() - 1)}};
+  }
+  bool complete(round::Time now) {
+    std::vector<Facts> facts(topology_.machines());
+    for (int machine = 0; machine < topology_.machines(); ++machine) {
+      const int ranks = ranks_of(topology_, machine);
+      facts[machine] = {.here = RankSet(ranks),
+                        .counting = some_of(input_, ranks),
+                        .seen = agreement_.next() - 1};
+    }
+    return sensible([&] { agreement_.complete(facts, now); });
+  }
+
+  Input& input_;
+  fabric::Topology topology_;
+  Agreement agreement_;
+  std::uint64_t seen_ = 0;
+};
+
+void play_rounds(Input& input) {
+  RoundsPlay play(input);
+  for (round::Time now = 0; !input.empty(); now += 100'000) {
+    if (!play.act(now)) return;
+    play.expect_well();
   }
 }
 
-void play_groups(Input& input) {
-  const fabric::Topology topology = topology_of(input);
-  const GroupOptions options{.group_size = 1 + input.below(3),
-                             .synchronize_every = input.below(4),
-                             .rotate = input.below(2) == 1,
-                             .trigger = input.below(2) == 1 ? all() : first(),
-                             .grace = input.below(2) == 1 ? grace(Duration(1000)) : no_grace(),
-                             .window = 1 + input.below(3)};
-  GroupAgreement agreement(options, topology.machine_of, 0);
-  std::vector<GroupFacts> own(ranks_of(topology, 0), {.counts = true});
-  for (round::Time now = 0; !input.empty(); now += 100'000'000) {
-    const int from = 1 + input.below(topology.machines() - 1);
-    bool fine = true;
-    switch (input.below(5)) {
-      case 0: {
-        GroupFacts& rank = own[input.below(static_cast<int>(own.size()))];
-        if (rank.seen == rank.published) {
-          ++rank.published;
-        } else {
-          rank.seen = rank.published;
-        }
-        rank.waits = rank.seen < rank.published && input.below(2) == 1;
-        if (input.below(16) == 15) rank.counts = rank.waits = false;
-        agreement.observe(own, now);
-        break;
-      }
+/// The same for groups.
+class GroupsPlay {
+ public:
+  explicit GroupsPlay(Input& input)
+      : input_(input),
+        topology_(topology_of(input)),
+        agreement_(options_of(input), topology_.machine_of, 0),
+        own_(ranks_of(topology_, 0), {.counts = true}) {}
+
+  bool act(round::Time now) {
+    const int from = 1 + input_.below(topology_.machines() - 1);
+    switch (input_.below(5)) {
+      case 0:
+        go_on(own_[input_.below(static_cast<int>(own_.size()))]);
+        agreement_.observe(own_, now);
+        return true;
       case 1:
-        fine = sensible([&] {
-          const auto bytes = input.take_bytes(input.below(64));
-          agreement.hear(from, group::unpack_group_message(bytes, from));
+        return sensible([&] {
+          const auto bytes = input_.take_bytes(input_.below(64));
+          agreement_.hear(from, group::unpack_group_message(bytes, from));
         });
-        break;
       case 2: {
-        GroupMessage message{
-            .kind = static_cast<GroupMessage::Kind>(input.below(10)),
-            .round = {.step = input.near(own[0].published + 1), .group = input.below(4) - 1},
-            .member = input.near(1),
-            .step = input.near(own[0].seen),
-            .seen = input.near(own[0].seen),
-            .staleness = input.near(std::uint64_t{0})};
-        for (int ranks = input.below(3); ranks > 0; --ranks) {
-          message.ranks.push_back(input.near(1));
-        }
-        fine = sensible([&] { agreement.hear(from, message); });
-        break;
+        const GroupMessage message = some_message();
+        return sensible([&] { agreement_.hear(from, message); });
       }
       case 3:
-        for (const round::GroupRound& started : agreement.started()) {
-          if (agreement.party(started).members.empty()) broken("a round has members here");
-          agreement.bring(started, {});
-          if (agreement.party(started).complete()) agreement.complete(started);
-        }
-        break;
-      case 4:
-        if (agreement.global_due()) {
-          std::vector<GroupAgreement::MachineReport> reports(topology.machines(),
-                                                             agreement.report());
-          reports[from] = {.step = input.near(reports[0].step),
-                           .seen = input.near(reports[0].seen),
-                           .rounds = input.near(0)};
-          fine = sensible([&] {
-            if (agreement.gather(reports) > 0) agreement.complete_global();
-          });
-        }
-        break;
+        bring();
+        return true;
+      default:
+        return !agreement_.global_due() || gather(from);
     }
-    if (!fine) return;
-    for (const auto& [to, message] : agreement.take_messages()) {
-      if (to <= 0 || to >= topology.machines()) broken("messages go to other machines");
+  }
+  void expect_well() {
+    for (const auto& [to, message] : agreement_.take_messages()) {
+      if (to <= 0 || to >= topology_.machines()) broken("messages go to other machines");
       if (!sensible([&, &sent = message] { group::unpack_group_message(group::pack(sent), 0); })) {
         broken("what is packed can be unpacked");
       }
     }
+  }
+
+ private:
+  static GroupOptions options_of(Input& input) {
+    return {.group_size = 1 + input.below(3),
+            .synchronize_every = input.below(4),
+            .rotate = input.below(2) == 1,
+            .trigger = input.below(2) == 1 ? all() : first(),
+            .grace = input.below(2) == 1 ? grace(Duration(1000)) : no_grace(),
+            .window = 1 + input.below(3)};
+  }
+  void go_on(GroupFacts& rank) {
+    if (rank.seen == rank.published) {
+      ++rank.published;
+    } else {
+      rank.seen = rank.published;
+    }
+    rank.waits = rank.seen < rank.published && input_.below(2) == 1;
+    if (input_.below(16) == 15) rank.counts = rank.waits = false;
+  }
+  GroupMessage some_message() {
+    GroupMessage message{
+        .kind = static_cast<GroupMessage::Kind>(input_.below(10)),
+        .round = {.step = input_.near(own_[0].published + 1), .group = input_.below(4) - 1},
+        .member = input_.near(1),
+        .step = input_.near(own_[0].seen),
+        .seen = input_.near(own_[0].seen),
+        .staleness = input_.near(std::uint64_t{0})};
+    for (int ranks = input_.below(3); ranks > 0; --ranks) message.ranks.push_back(input_.near(1));
+    return message;
+  }
+  void bring() {
+    for (const round::GroupRound& started : agreement_.started()) {
+      if (agreement_.party(started).members.empty()) broken("a round has members here");
+      agreement_.bring(started, {});
+      if (agreement_.party(started).complete()) agreement_.complete(started);
+    }
+  }
+  bool gather(int from) {
+    std::vector<GroupAgreement::MachineReport> reports(topology_.machines(), agreement_.report());
+    reports[from] = {.step = input_.near(reports[0].step),
+                     .seen = input_.near(reports[0].seen),
+                     .rounds = input_.near(0)};
+    return sensible([&] {
+      const std::uint64_t step = agreement_.gather(reports);
+      if (step > 0) agreement_.complete({.step = step});
+    });
+  }
+
+  Input& input_;
+  fabric::Topology topology_;
+  GroupAgreement agreement_;
+  std::vector<GroupFacts> own_;
+};
+
+void play_groups(Input& input) {
+  GroupsPlay play(input);
+  for (round::Time now = 0; !input.empty(); now += 100'000'000) {
+    if (!play.act(now)) return;
+    play.expect_well();
   }
 }
 

@@ -38,7 +38,7 @@ struct GroupBook {
 struct GroupTotals {
   std::uint64_t steps = 0;
   std::uint64_t included = 0;
-  std::uint64_t stale = 0;  ///< Steps with somebody's older weights in the sum.
+  std::uint64_t stale = 0;  ///< Steps with a rank's older weights in the sum.
 };
 
 template <typename T>
@@ -120,7 +120,7 @@ class GroupAudit {
   std::uint64_t hash(const T* weights) const {
     return std::hash<std::string_view>()(
                {reinterpret_cast<const char*>(weights), elements_ * sizeof(T)}) |
-           1;  // Zero means that nobody has looked yet.
+           1;  // Zero means that no rank has looked yet.
   }
 
   template <typename Table>

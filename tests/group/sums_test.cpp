@@ -1,7 +1,7 @@
 // What a group average promises of every step: the sum holds exactly the members' publications,
 // Σ/S for those whose weights were in it, (Σ + W′)/(S + 1) or Σ/S and their own steps for the
-// others, the same bits for all of a group, within the window; and where everyone is waited for,
-// everybody's newest.
+// others, the same bits for all of a group, within the window; and where all are waited for,
+// the newest of all.
 #include <string>
 #include <tuple>
 
@@ -46,7 +46,7 @@ TEST_P(GroupSums, HoldTheMembersPublicationsWhateverTheSizeOfGroups) {
   }
 }
 
-TEST_P(GroupSums, HoldThemWhateverTheWindowAndTheSynchronisation) {
+TEST_P(GroupSums, HoldThemWhateverTheWindowAndTheSynchronization) {
   for (const auto& [every, window] :
        {std::pair{0, 1}, {0, 3}, {1, 0}, {4, 0}, {4, 2}, {10, 0}, {10, 20}, {0, 0}}) {
     SCOPED_TRACE("everyone every " + std::to_string(every) + ", window " + std::to_string(window));

@@ -52,7 +52,7 @@ GroupTotals train(World& world, GroupBook& book, const GroupTraining& training) 
     const GroupReceipt receipt = training.halves ? average.wait() : average.average();
     audit.check(receipt, average.weights());
   }
-  // Nobody takes its weights away while others still count on them.
+  // No rank takes its weights away while others still count on them.
   world.barrier();
   return audit.totals();
 }

@@ -97,7 +97,7 @@ TEST(GroupTurns, NobodyRunsAheadOfTheWindowWithItsOwnGroup) {
   }
 }
 
-/// Whoever goes while a round of its group is under way goes when MPI is through with it.
+/// A rank that goes while a round of its group is under way goes when MPI is through with it.
 TEST(GroupTurns, EverybodyMayGoWhileARoundIsUnderWay) {
   run(crew_of_this_program(), 4, [&](World& world) {
     const std::vector<double> initial(1 << 18, 1.0);
@@ -253,8 +253,8 @@ TEST(GroupTurns, WhoLeftLongAgoIsForgottenForEver) {
 }
 
 TEST(GroupTurns, ASlowRankLeavesTheOthersOnTheirOwn) {
-  // In groups that do not contain it, nobody waits for a rank within the window; and the
-  // last one of a world goes on alone.
+  // In groups that do not contain it, none waits for a rank within the window; and the last one of
+  // a world goes on alone.
   run(crew_of_this_program(), 4, [&](World& world) {
     GroupAverage<double> weights(world, kInitial, pairs(8));
     for (int i = 0; i <= 10 * world.rank(); ++i) average(weights, 1);
@@ -262,7 +262,7 @@ TEST(GroupTurns, ASlowRankLeavesTheOthersOnTheirOwn) {
   });
 }
 
-TEST(GroupTurns, SynchronisingStepsMakeAllReplicasTheSame) {
+TEST(GroupTurns, SynchronizingStepsMakeAllReplicasTheSame) {
   Common<Baton> baton;
   run(crew_of_this_program(), 3, [&](World& world) {
     GroupAverage<double> weights(world, kInitial, {.group_size = 2, .synchronize_every = 2});

@@ -118,7 +118,7 @@ TEST(MachineRounds, OpensARoundThoughARankGivesUpOnTheOneBefore) {
     machine.agent().board().stage.open(2, 1);
     EXPECT_EQ(machine.agent().board().stage.attempt().round, 2U) << "after step " << moment;
     if (!interruption.happened()) {
-      EXPECT_GT(moment, 2) << "nobody ever gave up";
+      EXPECT_GT(moment, 2) << "no rank ever gave up";
       return;
     }
   }

@@ -77,7 +77,7 @@ TEST(Receipts, NameTheRankThatCameLast) {
     order.next();
     const Rounds<float> done = rounds.wait();
     const Receipt receipt = done.front().receipt();
-    // A rank that the operating system kept from waiting until the end has waited for nobody.
+    // A rank that the operating system kept from waiting until the end has waited for none.
     EXPECT_EQ(receipt.waited_for, receipt.waited > 0ns ? 1 : -1);
   });
 }

@@ -47,7 +47,7 @@ TEST(TheWindow, HoldsUpTheRoundBeyondItForTheLastRank) {
         const Rounds<float> next = rounds.wait();
         EXPECT_TRUE(gate->back) << "the round started before rank 1 had seen the first one";
         const Receipt receipt = next.front().receipt();
-        // A rank that the operating system kept from waiting until the end has waited for nobody;
+        // A rank that the operating system kept from waiting until the end has waited for none;
         // and so has one whose agent it kept from looking.
         const bool looked = receipt.waited.count() > 0 && !on_their_way();
         EXPECT_TRUE(receipt.waited_for == 1 || (receipt.waited_for == -1 && !looked));

@@ -160,7 +160,7 @@ TEST_F(PartialTask, NamesTheRankOfAnotherMachineThatHeldARoundUp) {
     machine(0).deposit_and_wait();
     let_agents_work();
     for (int other = 0; other < kMachines; ++other) {
-      EXPECT_EQ(machine(other).waited_for(), 0) << "nobody but the one that came";
+      EXPECT_EQ(machine(other).waited_for(), 0) << "no rank but the one that came";
       if (other != lagging) machine(other).see_all();
     }
     machine(0).deposit_and_wait();

@@ -196,63 +196,86 @@ TEST(UnreadRounds, HoldTheWindow) {
 /// Ranks whose steps throw at random, in every way in which a caller can meet a round.
 class FailingSteps : public ::testing::TestWithParam<std::tuple<Crew, int, const char*, int>> {};
 
+/// A rank whose steps fail now and then, in any place, and which goes on.
+class FailingRank {
+ public:
+  FailingRank(World& world, std::size_t elements, const Trigger& trigger)
+      : elements_(elements),
+        values_(elements, world.rank() + 1),
+        rounds_(world, elements, {.trigger = trigger, .scale = Scale::none}),
+        random_(static_cast<unsigned>(world.rank())) {}
+
+  void step() {
+    if (random_() % 3 == 0) {
+      rounds_.start(values_);
+      attempt([&] { use_some(rounds_.wait()); });
+    } else {
+      attempt([&] { use_some(rounds_.exchange(values_)); });
+    }
+  }
+  void finish() {
+    for (bool over = false; !over;) {
+      attempt([&] {
+        rounds_.finish([&](const Round<double>& round) { use(round); });
+        over = true;
+      });
+    }
+  }
+  double total() const { return total_; }
+  /// Depends on the order and the number of rounds.
+  double sign() const { return sign_; }
+
+ private:
+  void use(const Round<double>& round) {
+    ASSERT_EQ(round.number(), passed_ + 1);
+    if (random_() % 4 == 0) throw StepFailed();
+    passed_ = round.number();
+    total_ += round.sum()[elements_ - 1];
+    sign_ = -sign_ / 2 + round.sum()[0];
+  }
+  void use_some(const Rounds<double>& some) {
+    switch (random_() % 4) {
+      case 0:
+        return use(some.front());
+      case 1:
+        for (const auto& round : some) {
+          if (random_() % 2 == 0) break;
+          use(round);
+        }
+        return;
+      default:
+        for (const auto& round : some) use(round);
+    }
+  }
+  static void attempt(const std::function<void()>& step) {
+    try {
+      step();
+    } catch (const StepFailed&) {
+    }
+  }
+
+  std::size_t elements_;
+  std::vector<double> values_;
+  PartialAllreduce<double> rounds_;
+  std::mt19937 random_;
+  std::uint64_t passed_ = 0;
+  double total_ = 0;
+  double sign_ = 0;
+};
+
 TEST_P(FailingSteps, LeaveNoRankWithoutARound) {
   const auto& [crew, ranks, trigger, elements] = GetParam();
   constexpr int kSteps = 100 / kThrift;
   run(crew, ranks, [&, elements = elements, trigger = trigger](World& world) {
     world.set_timeout(60s);
-    PartialAllreduce<double> rounds(world, elements,
-                                    {.trigger = Trigger::parse(trigger), .scale = Scale::none});
-    std::mt19937 random(static_cast<unsigned>(world.rank()));
-    std::uint64_t passed = 0;
-    double total = 0;
-    double sign = 0;  // Depends on the order and the number of rounds.
-    const auto use = [&](const Round<double>& round) {
-      ASSERT_EQ(round.number(), passed + 1);
-      if (random() % 4 == 0) throw StepFailed();
-      passed = round.number();
-      total += round.sum()[elements - 1];
-      sign = -sign / 2 + round.sum()[0];
-    };
-    const auto use_all = [&](const Rounds<double>& some) {
-      switch (random() % 4) {
-        case 0:
-          return use(some.front());
-        case 1:
-          for (const auto& round : some) {
-            if (random() % 2 == 0) break;
-            use(round);
-          }
-          return;
-        default:
-          for (const auto& round : some) use(round);
-      }
-    };
-    const auto attempt = [](const std::function<void()>& step) {
-      try {
-        step();
-      } catch (const StepFailed&) {
-      }
-    };
-    for (int step = 0; step < kSteps; ++step) {
-      const std::vector<double> values(elements, world.rank() + 1);
-      if (random() % 3 == 0) {
-        rounds.start(values);
-        attempt([&] { use_all(rounds.wait()); });
-      } else {
-        attempt([&] { use_all(rounds.exchange(values)); });
-      }
-    }
-    for (bool over = false; !over;) {
-      attempt([&] {
-        rounds.finish(use);
-        over = true;
-      });
-    }
-    EXPECT_EQ(total, kSteps * world.size() * (world.size() + 1) / 2.0);
+    FailingRank rank(world, elements, Trigger::parse(trigger));
+    for (int step = 0; step < kSteps; ++step) rank.step();
+    rank.finish();
+    EXPECT_EQ(rank.total(), kSteps * world.size() * (world.size() + 1) / 2.0);
     // Every replica holds the same model.
     Allreduce<double> signs(world, 1);
-    EXPECT_EQ(signs.exchange(std::vector<double>{sign}).front().sum()[0], world.size() * sign);
+    EXPECT_EQ(signs.exchange(std::vector<double>{rank.sign()}).front().sum()[0],
+              world.size() * rank.sign());
   });
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "support/every_call.h"
 #include "support/processes.h"
 #include "support/ranks.h"
 #include "support/refusal.h"
@@ -26,54 +27,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Everything that a rank can have, in the middle of using it.
-struct Rank {
-  explicit Rank(World rank_world)
-      : world(std::move(rank_world)),
-        rounds(world, 1, {.trigger = all(), .scale = Scale::none}),
-        weights(world, one, {.group_size = 1}) {}
-
-  World world;
-  std::vector<float> one{1.0F};
-  PartialAllreduce<float> rounds;
-  GroupAverage<float> weights;
+/// In the middle of using all that it has.
+struct Rank : RankWithAll {
+  explicit Rank(World world) : RankWithAll(std::move(world), {.group_size = 1}) {}
 };
 
-struct Call {
-  const char* name;
-  std::function<void(Rank&)> make;
-};
-
-const std::vector<Call> kCalls{
-    {"slot", [](Rank& rank) { rank.rounds.slot(); }},
-    {"exchange", [](Rank& rank) { rank.rounds.exchange(rank.one).pass(); }},
-    {"exchange of the slot", [](Rank& rank) { rank.rounds.exchange().pass(); }},
-    {"start", [](Rank& rank) { rank.rounds.start(rank.one); }},
-    {"start_empty", [](Rank& rank) { rank.rounds.start_empty(); }},
-    {"ready", [](Rank& rank) { rank.rounds.ready(); }},
-    {"wait", [](Rank& rank) { rank.rounds.wait().pass(); }},
-    {"stop", [](Rank& rank) { rank.rounds.stop(); }},
-    {"finish", [](Rank& rank) { rank.rounds.finish([](const Round<float>&) {}); }},
-    {"leave", [](Rank& rank) { rank.rounds.leave(); }},
-    {"carried", [](Rank& rank) { rank.rounds.carried(); }},
-    {"restore", [](Rank& rank) { rank.rounds.restore(rank.one, 1); }},
-    {"keep_deposits", [](Rank& rank) { rank.rounds.keep_deposits(); }},
-    {"weights", [](Rank& rank) { rank.weights.weights(); }},
-    {"average", [](Rank& rank) { rank.weights.average(); }},
-    {"average of a buffer", [](Rank& rank) { rank.weights.average(std::span(rank.one)); }},
-    {"start of an average", [](Rank& rank) { rank.weights.start(); }},
-    {"ready of an average", [](Rank& rank) { rank.weights.ready(); }},
-    {"wait for an average", [](Rank& rank) { rank.weights.wait(); }},
-    {"leave of an average", [](Rank& rank) { rank.weights.leave(); }},
-    {"barrier", [](Rank& rank) { rank.world.barrier(); }},
-    {"broadcast", [](Rank& rank) { rank.world.broadcast(std::span(rank.one), 0); }},
-    {"dead", [](Rank& rank) { rank.world.dead(); }},
-    {"a new allreduce", [](Rank& rank) { Allreduce<float>(rank.world, 1); }},
-    {"a new average", [](Rank& rank) { GroupAverage<float>(rank.world, rank.one); }},
-};
+std::vector<Call> calls() {
+  std::vector<Call> all = every_call();
+  using Any = RankWithAll;
+  all.insert(all.end(),
+             {{"exchange of the slot", [](Any& rank) { rank.rounds.exchange().pass(); }},
+              {"average of a buffer", [](Any& rank) { rank.weights.average(std::span(rank.one)); }},
+              {"wait for an average", [](Any& rank) { rank.weights.wait(); }}});
+  return all;
+}
 
 void expect_all_refused(Rank& rank) {
-  for (const Call& call : kCalls) {
+  for (const Call& call : calls()) {
     SCOPED_TRACE(call.name);
     expect_refused(ErrorCode::closed, {"a fork of rank"}, [&] { call.make(rank); });
   }

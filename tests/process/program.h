@@ -24,7 +24,7 @@ class Program {
 
   /// Reads until `text` has been written `times` times to stdout or stderr.
   void wait_for(std::string_view text, int times = 1);
-  /// Nobody reads the program's stdout any more.
+  /// No process reads the program's stdout any more.
   void close_output();
   /// Ends the input, reads the rest of the output and returns the exit code, or minus the signal.
   int wait();

@@ -140,7 +140,7 @@ TEST(GroupAgreement, WhoeverIsHeldUpIsToldEveryBitOfTheWay) {
   const GroupRound third{.step = 3, .group = 0};
   pair.look(0, waiting(3));
   EXPECT_TRUE(pair[0].started().empty()) << "outside the window";
-  EXPECT_TRUE(pair[0].held_up());
+  EXPECT_TRUE(pair[0].progress().held_up());
   const Messages asked = pair.deliver(0);
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(asked[0].message.kind, Kind::ask);
@@ -149,31 +149,31 @@ TEST(GroupAgreement, WhoeverIsHeldUpIsToldEveryBitOfTheWay) {
   EXPECT_TRUE(pair.deliver(0).empty()) << "asked twice";
 
   pair.look(1, computing(0));
-  EXPECT_TRUE(pair[1].held_up()) << "its rank has to say when it has caught up";
+  EXPECT_TRUE(pair[1].progress().held_up()) << "its rank has to say when it has caught up";
   EXPECT_TRUE(pair.deliver(1).empty());
   // Another rank of the asker is further ahead by now.
   pair[1].hear(0, {.kind = Kind::ask, .step = 2});
   pair.look(1, computing(1));
   EXPECT_EQ(pair.deliver(1).size(), 1U) << "one that waits for step 1 only has to wait longer";
-  EXPECT_TRUE(pair[1].held_up());
+  EXPECT_TRUE(pair[1].progress().held_up());
   pair.look(0, waiting(3));
   EXPECT_EQ(pair[0].started(), std::vector{third});
-  EXPECT_EQ(pair[0].seen_elsewhere(), 1U);
+  EXPECT_EQ(pair[0].progress().elsewhere(), 1U);
   pair.look(1, computing(2));
   EXPECT_EQ(pair.deliver(1).size(), 1U);
-  EXPECT_FALSE(pair[1].held_up());
+  EXPECT_FALSE(pair[1].progress().held_up());
 }
 
 TEST(GroupAgreement, WhoeverWaitsForLongFindsOutForWhom) {
   Pair pair(options(all()));
   EXPECT_EQ(pair.look(0, waiting(1), 0), kCurious);
-  EXPECT_TRUE(pair[0].somebody_waits());
+  EXPECT_TRUE(pair[0].missing().waits());
   pair.look(0, waiting(1), kCurious);
   pair.deliver(0);
-  EXPECT_TRUE(pair[0].missing().empty());
+  EXPECT_TRUE(pair[0].missing().ranks().empty());
   pair.look(1, computing(0));
   pair.deliver(1);
-  EXPECT_EQ(pair[0].missing().list(), std::vector{1});
+  EXPECT_EQ(pair[0].missing().ranks().list(), std::vector{1});
 }
 
 TEST(GroupAgreement, WhoeverHasComeSinceIsNotMissingAnyLonger) {
@@ -183,13 +183,13 @@ TEST(GroupAgreement, WhoeverHasComeSinceIsNotMissingAnyLonger) {
   pair.deliver(0);
   pair.look(1, computing(0));
   pair.deliver(1);
-  ASSERT_EQ(pair[0].missing().list(), std::vector{1});
+  ASSERT_EQ(pair[0].missing().ranks().list(), std::vector{1});
   const Time again = pair.look(0, waiting(1), kCurious + 1);
   pair.look(0, waiting(1), again);
   pair.deliver(0);
   pair.look(1, waiting(1));
   pair.deliver(1);
-  EXPECT_TRUE(pair[0].missing().empty());
+  EXPECT_TRUE(pair[0].missing().ranks().empty());
 }
 
 TEST(GroupAgreement, OnlyMembersOfTheGroupAreMissing) {
@@ -211,7 +211,7 @@ TEST(GroupAgreement, OnlyMembersOfTheGroupAreMissing) {
   }
   const std::vector<int> group = GroupPlan(4, still).members_at(1, 0);
   ASSERT_EQ(group.size(), 2U);
-  EXPECT_EQ(machines[0].missing().list(), std::vector{group[0] == 0 ? group[1] : group[0]});
+  EXPECT_EQ(machines[0].missing().ranks().list(), std::vector{group[0] == 0 ? group[1] : group[0]});
 }
 
 TEST(GroupAgreement, WhoeverWasThereWhenAskedIsNotMissing) {
@@ -222,15 +222,15 @@ TEST(GroupAgreement, WhoeverWasThereWhenAskedIsNotMissing) {
   pair.deliver(0);
   pair.look(1, waiting(1));  // It has come before it answers.
   pair.deliver(1);
-  EXPECT_TRUE(pair[0].missing().empty());
+  EXPECT_TRUE(pair[0].missing().ranks().empty());
 }
 
 TEST(GroupAgreement, WhatTheLastRankWantedIsForgottenWithIt) {
   Pair pair(options());
   pair.look(0, waiting(3));
-  EXPECT_TRUE(pair[0].somebody_waits());
+  EXPECT_TRUE(pair[0].missing().waits());
   pair.look(0, {.published = 3, .seen = 2});
-  EXPECT_FALSE(pair[0].somebody_waits());
+  EXPECT_FALSE(pair[0].missing().waits());
   EXPECT_EQ(pair[0].report().rounds, 0);
 }
 

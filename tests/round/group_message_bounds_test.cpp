@@ -5,16 +5,15 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <vector>
 
 #include "round/group_agreement.h"
+#include "round/played_messages.h"
 
 namespace syncopate::round {
 namespace {
 
 constexpr Time kSecond = 1'000'000'000;
-constexpr Time kMoment = 20'000;  ///< That a message takes.
 
 std::vector<int> one_rank_each(int machines) {
   std::vector<int> machine_of(machines);
@@ -25,7 +24,7 @@ std::vector<int> one_rank_each(int machines) {
 /// Machines of one rank each.
 class Cluster {
  public:
-  Cluster(int machines, const GroupOptions& options) : facts_(machines), again_at_(machines) {
+  Cluster(int machines, const GroupOptions& options) : facts_(machines), network_(machines) {
     const Machines table(one_rank_each(machines));
     for (int machine = 0; machine < machines; ++machine) {
       agreements_.emplace_back(options, table, machine);
@@ -44,50 +43,35 @@ class Cluster {
     look(machine);
   }
   void run(Time until) {
-    while (true) {
-      Time next = flying_.empty() ? kNever : flying_.begin()->first;
-      for (const Time at : again_at_) next = std::min(next, at);
-      if (next > until) break;
-      now_ = std::max(now_, next);
-      while (!flying_.empty() && flying_.begin()->first <= now_) {
-        const auto [from, outgoing] = flying_.begin()->second;
-        flying_.erase(flying_.begin());
-        agreements_[outgoing.to].hear(from, outgoing.message);
-        again_at_[outgoing.to] = now_;
-      }
-      for (int machine = 0; machine < static_cast<int>(agreements_.size()); ++machine) {
-        if (again_at_[machine] <= now_) look(machine);
-      }
-    }
-    now_ = until;
+    network_.run(
+        until,
+        [&](int from, const GroupAgreement::Outgoing& one) {
+          agreements_[one.to].hear(from, one.message);
+          network_.note_news(one.to, now());
+        },
+        [&](int machine) { look(machine); });
   }
   /// How many machines have brought their shares so far.
   int brought() const { return brought_; }
-  std::int64_t messages() const { return messages_; }
-  Time now() const { return now_; }
-  RankSet missing(int machine) const { return agreements_[machine].missing(); }
+  std::int64_t messages() const { return network_.count(); }
+  Time now() const { return network_.now(); }
+  RankSet missing(int machine) const { return agreements_[machine].missing().ranks(); }
 
- private:
+  /// Its agent looks at its board.
   void look(int machine) {
     GroupAgreement& agreement = agreements_[machine];
-    again_at_[machine] = agreement.observe({&facts_[machine], 1}, now_);
-    if (again_at_[machine] <= now_) again_at_[machine] = now_ + 1;
+    network_.note_looked(machine, agreement.observe({&facts_[machine], 1}, now()));
     for (const GroupRound& round : agreement.started()) {
       ++brought_;
       agreement.bring(round, {.contributors = {machine}});
     }
-    for (auto& outgoing : agreement.take_messages()) {
-      ++messages_;
-      flying_.emplace(now_ + kMoment, std::pair(machine, std::move(outgoing)));
-    }
+    network_.send(machine, agreement.take_messages());
   }
 
+ private:
   std::vector<GroupAgreement> agreements_;
   std::vector<GroupFacts> facts_;
-  std::vector<Time> again_at_;
-  std::multimap<Time, std::pair<int, GroupAgreement::Outgoing>> flying_;
-  Time now_ = 0;
-  std::int64_t messages_ = 0;
+  PlayedMessages<GroupAgreement::Outgoing> network_;
   int brought_ = 0;
 };
 
@@ -138,6 +122,25 @@ TEST(GroupMessageBounds, OfALongWaitForAll) {
         EXPECT_EQ(cluster.missing(machine).list(), (std::vector{0, 1})) << "on " << machine;
       }
       EXPECT_LE(cluster.messages(), 8 * machines);
+    }
+  }
+}
+
+/// Those that are late come one by one, and agents look at their boards all the time: neither makes
+/// machines tell each other more.
+TEST(GroupMessageBounds, OfManyChangesInALongWaitForAll) {
+  constexpr int kLate = 40;
+  for (const int machines : {64, 256}) {
+    for (const Time wait : {kSecond, 300 * kSecond}) {
+      Cluster cluster(machines, {.group_size = kSize, .synchronize_every = 1, .window = 2});
+      for (int machine = kLate; machine < machines; ++machine) cluster.publish(machine, 1);
+      for (int comes = 1; comes < kLate; ++comes) {
+        cluster.run(wait * comes / kLate);
+        for (int machine = 0; machine < machines; ++machine) cluster.look(machine);
+        cluster.publish(comes, 1);
+      }
+      cluster.run(wait);
+      EXPECT_LE(cluster.messages(), 8 * machines) << wait / kSecond << " s";
     }
   }
 }

@@ -5,18 +5,16 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "round/agreement.h"
+#include "round/played_messages.h"
 
 namespace syncopate::round {
 namespace {
 
 constexpr Time kSecond = 1'000'000'000;
-constexpr Time kMoment = 20'000;  ///< That a message takes.
 
 struct Case {
   Trigger trigger;
@@ -34,7 +32,7 @@ struct Case {
 
 class Cluster {
  public:
-  explicit Cluster(const Case& one) : case_(one) {
+  explicit Cluster(const Case& one) : case_(one), network_(one.machines) {
     std::vector<int> machine_of;
     for (int rank = 0; rank < one.machines * one.ranks_each; ++rank) {
       machine_of.push_back(rank / one.ranks_each);
@@ -44,7 +42,6 @@ class Cluster {
       agreements_.emplace_back(one.trigger, one.window, table, machine);
     }
     boards_.resize(one.machines);
-    again_at_.assign(one.machines, kNever);
     begin_boards();
   }
 
@@ -62,23 +59,13 @@ class Cluster {
   }
   /// Plays until `until`.
   void run(Time until) {
-    while (true) {
-      Time next = flying_.empty() ? kNever : flying_.begin()->first;
-      for (const Time at : again_at_) next = std::min(next, at);
-      if (next > until) break;
-      now_ = std::max(now_, next);
-      while (!flying_.empty() && flying_.begin()->first <= now_) {
-        const auto [from, outgoing] = flying_.begin()->second;
-        flying_.erase(flying_.begin());
-        const int to = outgoing.to;
-        again_at_[to] = std::min(again_at_[to], agreements_[to].hear(from, outgoing.message, now_));
-        post(to);
-      }
-      for (int machine = 0; machine < case_.machines; ++machine) {
-        if (again_at_[machine] <= now_) look(machine);
-      }
-    }
-    now_ = until;
+    network_.run(
+        until,
+        [&](int from, const Agreement::Outgoing& one) {
+          network_.note_news(one.to, agreements_[one.to].hear(from, one.message, now()));
+          post(one.to);
+        },
+        [&](int machine) { look(machine); });
   }
   bool all_started() const {
     return std::ranges::all_of(agreements_, [](const Agreement& one) { return one.started(); });
@@ -87,15 +74,15 @@ class Cluster {
   void complete() {
     std::vector<Facts> facts = boards_;
     for (int machine = 0; machine < case_.machines; ++machine) {
-      agreements_[machine].complete(facts, now_);
+      agreements_[machine].complete(facts, now());
       post(machine);
     }
     begin_boards();
-    messages_ = 0;
+    network_.forget_count();
   }
   const Agreement& agreement(int machine) const { return agreements_[machine]; }
-  std::int64_t messages() const { return messages_; }
-  Time now() const { return now_; }
+  std::int64_t messages() const { return network_.count(); }
+  Time now() const { return network_.now(); }
 
  private:
   void begin_boards() {
@@ -109,24 +96,16 @@ class Cluster {
     }
   }
   void look(int machine) {
-    again_at_[machine] = agreements_[machine].observe(boards_[machine], Duration(0), now_);
-    if (again_at_[machine] <= now_) again_at_[machine] = now_ + 1;
+    network_.note_looked(machine,
+                         agreements_[machine].observe(boards_[machine], Duration(0), now()));
     post(machine);
   }
-  void post(int machine) {
-    for (auto& outgoing : agreements_[machine].take_messages()) {
-      ++messages_;
-      flying_.emplace(now_ + kMoment, std::pair(machine, std::move(outgoing)));
-    }
-  }
+  void post(int machine) { network_.send(machine, agreements_[machine].take_messages()); }
 
   Case case_;
   std::vector<Agreement> agreements_;
   std::vector<Facts> boards_;
-  std::vector<Time> again_at_;
-  std::multimap<Time, std::pair<int, Agreement::Outgoing>> flying_;
-  Time now_ = 0;
-  std::int64_t messages_ = 0;
+  PlayedMessages<Agreement::Outgoing> network_;
 };
 
 /// Two rounds: of the second the window of 1 waits for all machines.

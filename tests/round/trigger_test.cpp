@@ -16,7 +16,7 @@ struct Example {
 
 TEST(Trigger, HoldsAsItsNameSays) {
   const Example examples[] = {
-      // Nobody has a deposit: nothing starts, whoever waits.
+      // No rank has a deposit: nothing starts, whichever waits.
       {{.counting = 4, .counting_here = 0, .here = 0}, false, false, false, false},
       {{.counting = 4, .counting_here = 1, .here = 1}, false, true, false, false},
       {{.counting = 4, .counting_here = 1, .here = 1, .drawn_here = true},

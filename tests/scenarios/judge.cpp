@@ -136,7 +136,7 @@ class Judge {
   void judge_round(const RoundExpectation& expected) {
     const std::string name = "round " + std::to_string(expected.round);
     const Reading* found = any_reading(expected.round);
-    if (found == nullptr) return complain(expected.line, name + " was read by nobody");
+    if (found == nullptr) return complain(expected.line, name + " was read by no rank");
     const Receipt& receipt = found->receipt;
     const auto moment = [&](const std::map<std::uint64_t, Moment>& times) {
       const auto known = times.find(expected.round);

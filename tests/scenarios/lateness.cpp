@@ -17,7 +17,7 @@ constexpr int kPlays = 24;
 /// A rank is late before each of its acts: a time that some of them lead to may differ by more.
 constexpr int kSlack = 4;
 
-/// Play 0: nobody is late, but ranks that come at the same moment are all there before the round
+/// Play 0: no rank is late, but ranks that come at the same moment are all there before the round
 /// has taken any of them, as rounds of real ranks take time.
 Scenario late(Scenario scenario, Moment most, int play) {
   std::mt19937_64 random(play);

@@ -16,7 +16,7 @@ struct Tolerant {
   /// more is lost than for the least.
   Moment lateness{0};
   Moment slack{0};  ///< By how much times may then be others.
-  Moment end{0};    ///< How long the scenario takes if nobody is late.
+  Moment end{0};    ///< How long the scenario takes if no rank is late.
   int expected = 0;
   int kept = 0;
 };

@@ -148,7 +148,7 @@ class RealPlayer {
 }  // namespace
 
 std::string why_not_in_real_time(const Scenario& scenario) {
-  const auto somebody = [&](Act::Kind kind) {
+  const auto any_rank = [&](Act::Kind kind) {
     const auto does = [kind](const Act& act) { return act.kind == kind; };
     return std::any_of(scenario.scripts.begin(), scenario.scripts.end(), [&](const auto& script) {
       return std::any_of(script.begin(), script.end(), does);
@@ -156,7 +156,7 @@ std::string why_not_in_real_time(const Scenario& scenario) {
   };
   if (!scenario.step_faults.empty()) return "it speaks of steps of the board";
   if (scenario.begin_after != 0) return "the first round of real ranks is 1";
-  if (somebody(Act::Kind::die) || somebody(Act::Kind::stop) || !scenario.incidents.empty()) {
+  if (any_rank(Act::Kind::die) || any_rank(Act::Kind::stop) || !scenario.incidents.empty()) {
     // Killing one ends the job under most launchers, and stopping one may stop its machine's
     // agent, which is no straggler: tests/fabric/strikes.cpp does both.
     return "ranks die or are stopped";

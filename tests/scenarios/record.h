@@ -39,7 +39,7 @@ struct Record {
   std::map<std::uint64_t, Moment> published;
   Moment end{0};         ///< When nothing was left to do.
   double deposited = 0;  ///< The sum over all deposits that were completed and not dropped.
-  bool certain = true;   ///< Nobody died in the middle of a deposit.
+  bool certain = true;   ///< No rank died in the middle of a deposit.
   /// What went wrong besides: a rank never came to its end, an answer was not the expected one.
   std::vector<std::string> complaints;
 };

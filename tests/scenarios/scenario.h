@@ -81,7 +81,7 @@ struct WaitExpectation {
   int rank;
   std::uint64_t round;
   std::chrono::nanoseconds time;
-  std::optional<int> waited_for;  ///< -1: nobody.
+  std::optional<int> waited_for;  ///< -1: none.
   int line;
 };
 struct FailureExpectation {

@@ -71,7 +71,7 @@ class Tokens {
     std::vector<int> list;
     if (take_if("nobody")) return list;
     while (number_follows()) list.push_back(number<int>());
-    if (list.empty()) fail("expected ranks, or nobody");
+    if (list.empty()) fail("expected ranks, or \"nobody\"");
     return list;
   }
   std::chrono::nanoseconds duration() {

@@ -129,7 +129,7 @@ TEST(BiasedSampler, AFreshLossReplacesAStaleOneHigherOrLower) {
     EXPECT_EQ(rank->scores()[2], kInfinite);
   }
   merge({&first, &second});
-  EXPECT_EQ(first.scores()[0], 8) << "what nobody saw anew stays";
+  EXPECT_EQ(first.scores()[0], 8) << "what no rank saw anew stays";
 }
 
 TEST(BiasedSampler, SeveralFreshLossesOfASampleCountAsTheirMean) {

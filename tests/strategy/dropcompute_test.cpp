@@ -122,7 +122,7 @@ TEST(DropCompute, ChoosesTheSameDeadlineOnAllRanksFromTwentySteps) {
     for (int step = 0; step < 20; ++step) {
       EXPECT_EQ(take_parts(*made, learner, part(step), 1), 4) << "it only looks at first";
     }
-    // Whoever is slow does one part of 20 s; the others do all of theirs.
+    // A slow rank does one part of 20 s; the others do all of theirs.
     for (int step = 20; step < 28; ++step) {
       const bool slow = step % kRanks == world.rank();
       EXPECT_EQ(take_parts(*made, learner, part(step), 1), slow ? 1 : 4) << step;

@@ -53,7 +53,7 @@ bool GradientReference::starts_with(const std::set<int>& coming) const {
 Turn GradientReference::choose_turn(std::minstd_rand& random) const {
   for (;;) {
     const int rank = int(random() % unsigned(ranks_));
-    if (late(rank)) return {rank};  // It is not waited for, and waits for nobody.
+    if (late(rank)) return {rank};  // It is not waited for, and waits for none.
     if (!window_allows()) continue;
     std::set<int> turn{rank};
     if (starts_with(turn)) return {rank};
@@ -84,7 +84,7 @@ void GradientReference::play(const Turn& turn) {
     ++mine->gradients;
   }
   if (!late(turn.front())) {
-    if (!starts_with({})) throw std::logic_error("a turn in which somebody waits for ever");
+    if (!starts_with({})) throw std::logic_error("a turn in which a rank waits for ever");
     run_round();
   }
   for (const int rank : turn) seen_[rank] = rounds();

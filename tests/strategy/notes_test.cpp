@@ -34,7 +34,7 @@ Tally train(World& world, const std::string& strategy, int steps) {
   learner.on_exchange = [&](const VectorLearner::Told& told) {
     tally.dropped += long(told.exchange.dropped);
     if (!told.exchange.agreed) {
-      EXPECT_TRUE(told.notes.empty()) << "nobody can count on them yet";
+      EXPECT_TRUE(told.notes.empty()) << "no rank can count on them yet";
       return;
     }
     ASSERT_EQ(told.notes.size(), kNotes);

@@ -1,5 +1,5 @@
 // Replicas that have applied the same rounds are equal, bit for bit, with any timing; and no
-// gradient is lost or counted twice on the way from a rank to everybody's optimizer.
+// gradient is lost or counted twice on the way from a rank to the optimizers of all.
 #include <gtest/gtest.h>
 
 #include <atomic>

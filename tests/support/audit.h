@@ -127,7 +127,7 @@ class Audit {
     std::uint64_t print = std::hash<std::string_view>()(bytes);
     for (const int rank : receipt.contributors.list()) print = print * 31 + rank;
     for (const int rank : receipt.dropped.list()) print = print * 37 + rank;
-    print |= 1;  // Zero means that nobody has looked yet.
+    print |= 1;  // Zero means that no rank has looked yet.
     ASSERT_LT(receipt.round, static_cast<std::uint64_t>(AuditBook::kRounds));
     std::uint64_t known = 0;
     if (!book_.fingerprint[receipt.round].compare_exchange_strong(known, print)) {

@@ -13,7 +13,8 @@
 
 namespace syncopate::testing {
 
-/// A name that all processes of this job know, set by whoever starts mpirun (support/job.sh).
+/// A name that all processes of this job know, set by the script that starts mpirun
+/// (support/job.sh).
 inline constexpr const char* kJobVariable = "SYNCOPATE_TEST_JOB";
 
 /// The number of the next one of this process, whatever its type.

@@ -20,7 +20,7 @@ class Fiber {
   /// return: at its end it switches away for good. The stack is kept from start to start.
   void start(Entry entry, void* argument);
 
-  /// Goes on in `to`, and returns when somebody switches back to `from`.
+  /// Goes on in `to`, and returns when another fiber switches back to `from`.
   static void change(Fiber& from, Fiber& to);
 
  private:

@@ -165,7 +165,7 @@ int Machine::choose(int current, Step at) {
   for (;;) {
     const Ranks ready = awake_ & ~stopped_ & ~dead_;
     if (ready != 0) {
-      // Where there is no choice nobody is asked.
+      // Where there is no choice the scheduler is not asked.
       if (std::has_single_bit(ready)) return std::countr_zero(ready);
       return scheduler_->choose(ready, current, at);
     }
@@ -251,7 +251,7 @@ void Machine::wake(const void* word, int count) {
 void Machine::kill(int rank) {
   if (ended(rank)) return;
   dead_ |= bit(rank);
-  seats_[rank].word = nullptr;  // The kernel wakes nobody who is gone.
+  seats_[rank].word = nullptr;  // The kernel wakes no rank that is gone.
 }
 
 void Machine::stop(int rank, Time until) {

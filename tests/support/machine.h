@@ -44,12 +44,12 @@ class Machine {
    public:
     virtual ~Observer() = default;
     virtual void look(int rank, Step at) = 0;
-    /// Nobody can go on before the clock moves.
+    /// No rank can go on before the clock moves.
     virtual void idle() {}
   };
   enum class Outcome {
     finished,  // every rank came to its end or died
-    stuck,     // nobody can ever go on
+    stuck,     // no rank can ever go on
     endless,   // the limit of steps was reached
   };
   /// Something that happens to a rank: before the `step`th step of all, wherever the rank is, or

@@ -5,21 +5,6 @@ from tree import blank, without_comments
 
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 50
-# Functions that are longer for now: the list is to become empty, and no entry may grow.
-LONGER_FOR_NOW = {
-    # Longer than 50 lines when this check was written; each is still to be looked at.
-    ('src/cli/train/settings.cpp', 'add_settings'): 52,
-    ('src/cli/train/settings.cpp', 'read_settings'): 58,
-    ('src/kernel/loops.h', 'add_vectors'): 58,
-    ('src/launch/start.cpp', 'Job::start_rank'): 53,
-    ('tests/campaign/soak.cpp', 'train'): 56,
-    ('tests/agent/odd_messages_test.cpp', 'cases'): 97,
-    ('tests/partial/unread_rounds_test.cpp', 'TEST_P'): 59,
-    ('tests/explorer/small_plans.cpp', 'small_plans'): 54,
-    ('tests/fault/group_fault.cpp', 'check'): 53,
-    ('tests/fuzz/messages.cpp', 'play_groups'): 76,
-    ('tests/fuzz/messages.cpp', 'play_rounds'): 62,
-}
 # What stands outside of src/ and may be used by one folder of it.
 NEIGHBORS = {'bench': 'cli'}
 
@@ -93,12 +78,10 @@ def check_sizes(tree):
         if len(lines) > LONGEST_FILE:
             tree.complain(path, len(lines), 'sizes',
                           f'{len(lines)} lines; does it have one subject? ({LONGEST_FILE} at most)')
-        name = str(path.relative_to(tree.root))
         for first, last, function in functions('\n'.join(lines)):
             length = last - first + 1
-            allowed = LONGER_FOR_NOW.get((name, function), LONGEST_FUNCTION)
-            if length > allowed:
-                tree.complain(path, first, 'sizes', f'{function} has {length} lines ({allowed} at most)')
+            if length > LONGEST_FUNCTION:
+                tree.complain(path, first, 'sizes', f'{function} has {length} lines ({LONGEST_FUNCTION} at most)')
 
 
 def functions(text):

@@ -1,4 +1,4 @@
-// Work that ranks do together: one acts for all, whoever is gone, and a failure reaches everyone.
+// Work that ranks do together: one acts for all, whichever are gone, and a failure reaches all.
 #include "train/collective_io.h"
 
 #include <gtest/gtest.h>

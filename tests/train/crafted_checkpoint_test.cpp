@@ -59,7 +59,7 @@ struct Small : torch::nn::Module {
 
 class CraftedCheckpoint : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(CraftedCheckpoint, IsRefusedOrFitsTheModelAndTheOptimiser) {
+TEST_P(CraftedCheckpoint, IsRefusedOrFitsTheModelAndTheOptimizer) {
   const TemporaryFolder folder;
   const World world = World::threads(1)[0];
   CollectiveIo together(world);

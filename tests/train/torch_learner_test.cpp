@@ -146,7 +146,7 @@ TEST(TorchLearner, HasTheMomentumOfSgd) {
   EXPECT_FALSE(TorchLearner(adam).has_momentum());
 }
 
-TEST(TorchLearner, RateIsAFactorOfWhatTheOptimiserWasMadeWith) {
+TEST(TorchLearner, RateIsAFactorOfWhatTheOptimizerWasMadeWith) {
   const torch::Tensor first = parameter({1}), second = parameter({1});
   torch::optim::SGD optimizer({first, second}, 0.5);
   TorchLearner learner(optimizer);

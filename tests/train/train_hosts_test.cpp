@@ -37,7 +37,7 @@ class OnThreeHosts : public ::testing::Test {
     ASSERT_EQ(board.code, 0) << board.err;
   }
 
-  /// Where everybody is waited for.
+  /// Where all are waited for.
   void expect_the_result_of_one_board(int samples) const {
     EXPECT_EQ(json_of(hosts_ / "config.json"), json_of(board_ / "config.json"));
     const auto result = json_of(hosts_ / "result.json");

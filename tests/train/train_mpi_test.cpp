@@ -186,7 +186,7 @@ TEST_P(UnderMpirun, ARankThatCannotBeginEndsAll) {
   EXPECT_EQ(ended.code, 1);
   EXPECT_TRUE(has(ended.err, "syncopate: rank 2: there is no part of a checkpoint")) << ended.err;
   EXPECT_FALSE(has(ended.err, "rank 0:")) << ended.err;
-  EXPECT_FALSE(fs::exists(latest_ / "result.json")) << "nobody went on without it";
+  EXPECT_FALSE(fs::exists(latest_ / "result.json")) << "no rank went on without it";
 }
 
 TEST_P(UnderMpirun, AMachineThatDoesNotSeeTheRunSaysSo) {

@@ -126,7 +126,7 @@ TEST(TrainProgram, ARankThatIsLateTakesEachRoundAtTheRateTheOthersHadForIt) {
                                "rounds:60", "--imbalance", "persistent:0*8", "--pace", "0.5ms"}));
   ASSERT_EQ(ended.code, 0) << ended.err;
   const fs::path latest = folder.path() / "latest";
-  EXPECT_GT(json_of(latest / "result.json").at("staleness_max"), 1) << "nobody was late";
+  EXPECT_GT(json_of(latest / "result.json").at("staleness_max"), 1) << "no rank was late";
   for (int rank = 1; rank < 3; ++rank) {
     EXPECT_EQ(saved_weights(latest, rank), saved_weights(latest, 0)) << rank;
   }

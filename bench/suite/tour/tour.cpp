@@ -14,6 +14,7 @@
 #include "bench/suite/side.h"
 #include "bench/suite/tour/rank.h"
 #include "cli/console/arguments.h"
+#include "cli/console/option.h"
 #include "cli/console/program.h"
 #include "cli/console/progress.h"
 #include "cli/console/table.h"
@@ -194,10 +195,8 @@ void add_tour(CLI::App& program, int& exit_code) {
   auto steps = std::make_shared<std::string>();
   auto* command =
       program.add_subcommand("tour", "Partial collectives in a minute, with late ranks");
-  command
-      ->add_option("--steps", *steps,
-                   fmt::format("Steps of each rank; {} if not given", kDefaultSteps))
-      ->type_name("N");
+  add_option(*command, "--steps", *steps, "N",
+             fmt::format("Steps of each rank; {} if not given", kDefaultSteps));
   command->preparse_callback(
       [](std::size_t) { refuse_under_launcher("syncopate tour", "start it once"); });
   command->callback([steps, &exit_code] {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/console/arguments.h"
 #include "cli/console/machine.h"
+#include "cli/console/option.h"
 #include "cli/console/phrases.h"
 #include "cli/console/program.h"
 #include "cli/train/commands.h"
@@ -139,7 +140,8 @@ int compare(JobRunner& runner, const Wanted& wanted, const train::JobOptions& op
 }  // namespace
 
 void add_compare(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("compare", "Strategies side by side on the same work");
+  auto* command =
+      program.add_subcommand("compare", "Compare strategies side by side on the same work");
   struct Typed {
     TypedSettings settings;
     std::string strategies = "sync,eager-solo,eager-majority,wagma";
@@ -147,14 +149,11 @@ void add_compare(CLI::App& program, int& exit_code) {
     std::string json;
   };
   auto typed = std::make_shared<Typed>();
-  command
-      ->add_option("-s,--strategies", typed->strategies,
-                   "Separated by commas; " + typed->strategies + " if not given")
-      ->type_name("LIST");
-  command->add_option("--repeat", typed->repeat, "Runs of each strategy, with other seeds; 1")
-      ->type_name("N");
-  command->add_option("--json", typed->json, "Write a line of JSON for each strategy")
-      ->type_name("FILE");
+  add_option(*command, "-s,--strategies", typed->strategies, "LIST",
+             "Separated by commas; " + typed->strategies + " if not given");
+  add_option(*command, "--repeat", typed->repeat, "N",
+             "Runs of each strategy, each with another seed; 1 if not given");
+  add_option(*command, "--json", typed->json, "FILE", "Write a line of JSON for each strategy");
   add_settings(*command, typed->settings);
   command->footer(kHowCompareWorks);
   command->callback([typed, &exit_code] {

@@ -9,6 +9,7 @@
 
 #include "base/durations.h"
 #include "cli/console/arguments.h"
+#include "cli/console/option.h"
 #include "cli/console/phrases.h"
 #include "fabric/plugin.h"
 #include "launch/launcher.h"
@@ -88,59 +89,90 @@ std::string default_data() {
   return named != nullptr ? named : "data";
 }
 
+void add_training(CLI::App& command, TypedSettings& typed) {
+  constexpr const char* kGroup = "Training";
+  const auto add = [&](const char* name, std::optional<std::string>& value, const char* type,
+                       const char* text) {
+    add_option(command, name, value, type, text)->group(kGroup);
+  };
+  add("-w,--workload", typed.workload, "NAME", "What to train; 'syncopate workloads' lists them");
+  add("--model", typed.model, "NAME", "Model of the workload; its first if not given");
+  add("-n,--ranks", typed.ranks, "N",
+      "Ranks to start; 8 if not given. Under mpirun, srun or torchrun: those that it started");
+  add("--batch", typed.batch, "N", "Samples per rank and step");
+  add("--optimizer", typed.optimizer, "NAME", "Optimizer: sgd, adam or adamw");
+  add("--rate", typed.rate, "X", "Learning rate; 0.001 with adam and adamw if not given");
+  add("--momentum", typed.momentum, "X", "Momentum of sgd; adam and adamw have their own");
+  command.add_flag("--nesterov", typed.nesterov, "Nesterov's momentum")->group(kGroup);
+  add("--weight-decay", typed.weight_decay, "X", "Weight decay of the optimizer");
+  add("--schedule", typed.schedule, "NAME",
+      "How the learning rate goes: constant, or cosine, which falls over the whole run");
+  add("--seed", typed.seed, "N",
+      "Seed of weights, order of samples, draws and imbalance; 1 if not given");
+  add("--device", typed.device, "NAME",
+      "Where ranks compute: cpu, cuda, or mixed (rank 0 on the GPU, the others on the CPU)");
+  add("--data", typed.data, "DIR", "Data sets; SYNCOPATE_DATA or ./data if not given");
+  add("--until", typed.until, "WHEN",
+      "When to end: samples:N, epochs:X, rounds:N, seconds:S, accuracy:X or loss:X");
+}
+
+void add_unequal_ranks(CLI::App& command, TypedSettings& typed) {
+  constexpr const char* kGroup = "Unequal ranks";
+  add_option(command, "--imbalance", typed.imbalance, "FORM",
+             "How ranks are delayed: none, random:KxTIME, shift:MIN..MAX, persistent:RANK*FACTOR, "
+             "lognormal:MEDIAN,SIGMA or trace:FILE; a time is such as 20ms")
+      ->group(kGroup);
+  add_option(
+      command, "--pace", typed.pace, "TIME",
+      "A step lasts at least this long per unit of work (sample, frame): the rank sleeps the "
+      "rest, as if it had a device of its own. off: as fast as it goes. If not given: the "
+      "workload's own where ranks outnumber cores, otherwise off")
+      ->group(kGroup);
+}
+
+void add_what_is_kept(CLI::App& command, TypedSettings& typed) {
+  constexpr const char* kGroup = "What is kept";
+  add_option(command, "--evaluate-every", typed.evaluate_every, "N",
+             "Samples of all ranks between two evaluations; a quarter of an epoch if not given")
+      ->group(kGroup);
+  add_option(command, "--target", typed.target, "X",
+             "Accuracy in per cent (loss in a regression); the run notes when it was reached")
+      ->group(kGroup);
+  add_option(command, "--runs", typed.runs, "DIR",
+             "Folder in which run directories are made; ./runs if not given")
+      ->group(kGroup);
+  command.add_flag("--no-metrics", typed.no_metrics, "Write no metrics.jsonl")->group(kGroup);
+}
+
+/// What the optimizer is given: by the workload, the number of samples in a step, and the user.
+void read_optimizer(const TypedSettings& typed, const train::Defaults& usual,
+                    train::Config& config) {
+  if (is_adam(config.optimizer)) {
+    if (typed.momentum) {
+      throw UsageError(fmt::format(
+          "--momentum is of sgd, and {} has its own kind; leave it out, or use --optimizer sgd",
+          config.optimizer));
+    }
+    config.rate = kRateOfAdam;
+    config.momentum = 0;
+  } else if (usual.rate_for > 0) {
+    const double samples = double(config.ranks) * double(config.batch);
+    config.rate *= std::min(1.0, samples / double(usual.rate_for));
+  }
+  if (typed.rate) config.rate = number("--rate", *typed.rate);
+  if (typed.momentum) config.momentum = number("--momentum", *typed.momentum);
+  if (typed.weight_decay) config.weight_decay = number("--weight-decay", *typed.weight_decay);
+}
+
 }  // namespace
 
 void add_settings(CLI::App& command, TypedSettings& typed) {
-  const auto option = [&](const char* name, std::optional<std::string>& value, const char* type,
-                          const char* text) {
-    return command.add_option(name, value, text)->type_name(type);
-  };
-  option("-w,--workload", typed.workload, "NAME", "What to train; 'syncopate workloads' lists them")
-      ->group("Training");
-  option("--model", typed.model, "NAME", "Another of the workload's models")->group("Training");
-  option("-n,--ranks", typed.ranks, "N",
-         "Ranks to start; 8 if not given. Under mpirun, srun or torchrun: those that it started")
-      ->group("Training");
-  option("--batch", typed.batch, "N", "Samples per rank and step")->group("Training");
-  option("--optimizer", typed.optimizer, "NAME", "sgd, adam or adamw")->group("Training");
-  option("--rate", typed.rate, "X", "Learning rate; 0.001 with adam and adamw if not given")
-      ->group("Training");
-  option("--momentum", typed.momentum, "X", "Of sgd alone")->group("Training");
-  command.add_flag("--nesterov", typed.nesterov, "Nesterov's momentum")->group("Training");
-  option("--weight-decay", typed.weight_decay, "X", "Of the optimizer")->group("Training");
-  option("--schedule", typed.schedule, "NAME",
-         "Of the learning rate: constant, or cosine over the whole run, by samples")
-      ->group("Training");
-  option("--seed", typed.seed, "N", "Of weights, order of samples, draws and imbalance; 1")
-      ->group("Training");
-  option("--device", typed.device, "NAME", "cpu, cuda, or mixed: rank 0 on the GPU, others not")
-      ->group("Training");
-  option("--data", typed.data, "DIR", "Data sets; SYNCOPATE_DATA or ./data if not given")
-      ->group("Training");
-  option("--until", typed.until, "WHEN",
-         "samples:N, epochs:X, rounds:N, seconds:S, accuracy:X or loss:X")
-      ->group("Training");
-  option("--imbalance", typed.imbalance, "FORM",
-         "none, random:KxTIME, shift:MIN..MAX, persistent:RANK*FACTOR, lognormal:MEDIAN,SIGMA or "
-         "trace:FILE; times such as 20ms")
-      ->group("Unequal ranks");
-  option("--pace", typed.pace, "TIME",
-         "A step lasts at least this long per unit of work (sample, frame), by sleeping the rest, "
-         "as if each rank had a device of its own; off: as fast as it goes. If not given, the "
-         "workload's own where ranks outnumber cores")
-      ->group("Unequal ranks");
-  option("--evaluate-every", typed.evaluate_every, "N",
-         "Samples of all ranks between two evaluations; a quarter of an epoch if not given")
-      ->group("What is kept");
-  option("--target", typed.target, "X",
-         "Accuracy in per cent (loss in a regression) whose time is taken")
-      ->group("What is kept");
-  option("--runs", typed.runs, "DIR", "Where run directories are made; ./runs")
-      ->group("What is kept");
-  command.add_flag("--no-metrics", typed.no_metrics, "Write no metrics.jsonl")
-      ->group("What is kept");
+  add_training(command, typed);
+  add_unequal_ranks(command, typed);
+  add_what_is_kept(command, typed);
   command.add_flag("--survive", typed.survive, "Go on with the others when a rank dies");
-  option("--timeout", typed.timeout, "S", "End the job after this many seconds, with code 124");
+  add_option(command, "--timeout", typed.timeout, "S",
+             "End the job after this many seconds, with code 124");
 }
 
 train::Config read_settings(const TypedSettings& typed, const std::string& strategy,
@@ -170,22 +202,7 @@ train::Config read_settings(const TypedSettings& typed, const std::string& strat
                        .metrics = !typed.no_metrics};
   config.ranks = read_ranks(typed.ranks, config.ranks, runner);
   if (typed.batch) config.batch = whole_number("--batch", *typed.batch, 1, kMostSamples);
-  if (is_adam(config.optimizer)) {
-    if (typed.momentum) {
-      throw UsageError(fmt::format(
-          "--momentum is of sgd, and {} has its own kind; leave it out, or use --optimizer sgd",
-          config.optimizer));
-    }
-    config.rate = kRateOfAdam;
-    config.momentum = 0;
-  }
-  if (!is_adam(config.optimizer) && usual.rate_for > 0) {
-    const double samples = double(config.ranks) * double(config.batch);
-    config.rate *= std::min(1.0, samples / double(usual.rate_for));
-  }
-  if (typed.rate) config.rate = number("--rate", *typed.rate);
-  if (typed.momentum) config.momentum = number("--momentum", *typed.momentum);
-  if (typed.weight_decay) config.weight_decay = number("--weight-decay", *typed.weight_decay);
+  read_optimizer(typed, usual, config);
   if (typed.until) config.until = train::Until::parse(*typed.until);
   if (typed.target) config.target = target(*typed.target);
   if (typed.seed) config.seed = std::uint64_t(whole_number("--seed", *typed.seed, 0, kMostSamples));

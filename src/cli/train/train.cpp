@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/console/arguments.h"
+#include "cli/console/option.h"
 #include "cli/console/phrases.h"
 #include "cli/console/program.h"
 #include "cli/train/commands.h"
@@ -139,16 +140,13 @@ void add_train(CLI::App& program, int& exit_code) {
   auto typed = std::make_shared<TypedSettings>();
   auto strategy = std::make_shared<std::optional<std::string>>();
   auto resume = std::make_shared<std::optional<std::string>>();
-  command->add_option("-s,--strategy", *strategy, "How ranks train together; sync if not given")
-      ->type_name("NAME");
-  command->add_option("--resume", *resume, "Go on with the run in this directory")
-      ->type_name("RUN");
+  add_option(*command, "-s,--strategy", *strategy, "NAME",
+             "How ranks train together; sync if not given");
+  add_option(*command, "--resume", *resume, "RUN", "Go on with the run in this directory");
   add_settings(*command, *typed);
-  command
-      ->add_option(
-          "--checkpoint-every", typed->checkpoint_every,
-          "Samples of all ranks between two checkpoints; an epoch if not given, 0: only at the end")
-      ->type_name("N")
+  add_option(
+      *command, "--checkpoint-every", typed->checkpoint_every, "N",
+      "Samples of all ranks between two checkpoints; an epoch if not given, 0: only at the end")
       ->group("What is kept");
   command->footer(kHowTrainWorks);
   command->callback([=, &exit_code] {
