@@ -116,6 +116,11 @@ World World::from_environment() {
                                                     board::make_process_platform(ranks)));
 }
 
+World World::join(Rendezvous& /*rendezvous*/, int /*rank*/, int /*size*/,
+                  const std::string& /*name*/) {
+  throw Error(ErrorCode::environment, "machines cannot meet without MPI yet", "Use mpirun");
+}
+
 std::vector<World> World::threads(int ranks) {
   if (ranks < 1 || ranks > board::kMaxRanks) {
     throw Error(ErrorCode::invalid_argument, "a world of " + std::to_string(ranks) + " ranks",
