@@ -2,10 +2,22 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 namespace syncopate::detail {
 
 using board::Time;
+
+namespace {
+
+/// Where the agent sleeps until something comes, none has to ring.
+std::vector<in_addr_t> bell_addresses(const fabric::Fabric& fabric,
+                                      const fabric::Topology& topology) {
+  if (fabric.descriptor() >= 0) return {};
+  return fabric::doorbell_addresses(topology);
+}
+
+}  // namespace
 
 MakeAgentDriver AgentThread::maker(
     std::function<std::unique_ptr<board::Platform>()> make_platform) {
@@ -20,9 +32,11 @@ AgentThread::AgentThread(AgentParts parts, std::unique_ptr<board::Platform> plat
       roster_(memory_.roster(), board::Roster::kAgentsRank, *platform_),
       mailbox_(memory_.mailbox(), roster_, *platform_),
       bell_(parts.topology.machines(), parts.topology.machine,
-            fabric::doorbell_addresses(parts.topology), [this] { answer_bell(); }) {
+            bell_addresses(*parts.fabric, parts.topology), [this] { answer_bell(); }) {
+  const int descriptor = parts.fabric->descriptor();
   agent_ = std::make_unique<Agent>(std::move(parts.fabric), parts.topology, roster_, mailbox_,
                                    *platform_, bell_, std::move(parts.source), parts.timeout);
+  if (descriptor >= 0) watch_.emplace(descriptor, [this] { answer_watch(); });
   thread_ = std::thread([this] { run(); });
 }
 
@@ -43,9 +57,19 @@ Time AgentThread::turn(Time now) {
   if (rung) polling_.note_ring();
   const Agent::Turn turn = agent_->turn(now, rung);
   if (turn.news) polling_.note_news(now);
-  polling_.note_work(now, turn.work);
+  moved_ = polling_.note_work(now, turn.work) || turn.news;
   told_ = turn.told;
   return turn.again_at;
+}
+
+bool AgentThread::stays_awake(Time now, const CpuBudget& here) const {
+  if (driven_) return false;
+  return watch_ ? moved_ : polling_.awake(now, here, here.ranks + 1);
+}
+
+Time AgentThread::nap(Time now, Time again_at, const CpuBudget& here) {
+  if (watch_) return polling_.nap_under_watch(now, again_at);
+  return polling_.nap(now, again_at, here, agent_->others_ring(now));
 }
 
 void AgentThread::run() {
@@ -55,9 +79,10 @@ void AgentThread::run() {
     const Time again_at = turn(now);
     if (agent_->over(now)) break;
     const CpuBudget here = budget(now);
-    const bool stay = polling_.awake(now, here, here.ranks + 1) && !driven_;
+    const bool stay = stays_awake(now, here);
     if (stay) polling_.note_awake();
-    sleeps_until_ = stay ? now : now + polling_.nap(now, again_at, here, agent_->others_ring(now));
+    sleeps_until_ = stay ? now : now + nap(now, again_at, here);
+    if (!stay) arm_watch();
     const Time until = sleeps_until_;
     const std::uint64_t calls = agent_->calls_seen();
     const board::Watched nudges{.word = &nudges_, .seen = nudges_seen_};
@@ -74,6 +99,22 @@ void AgentThread::run() {
   }
   const auto agent = std::move(agent_);
   lock.unlock();  // Other threads may want to do the agent's work, and see that there is none left.
+}
+
+void AgentThread::answer_watch() {
+  const std::lock_guard lock(turn_);
+  for (;;) {
+    const Time now = platform_->now();
+    if (agent_ == nullptr || agent_->over(now)) return;
+    const Time again_at = turn(now);
+    if (agent_->over(now)) return nudge();
+    if (moved_) continue;  // There may be more.
+    arm_watch();
+    // What is under way goes on when something comes. The agent looks as well, but need not soon.
+    const Time looks_at = again_at <= now ? now + PollingPolicy::kUnderWatch : again_at;
+    if (looks_at < sleeps_until_) nudge();
+    return;
+  }
 }
 
 void AgentThread::answer_bell() {
@@ -119,6 +160,7 @@ void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time unti
     platform_->yield(platform_->now());
   }
   driven_ = false;
+  if (agent_ != nullptr) arm_watch();
 }
 
 }  // namespace syncopate::detail
