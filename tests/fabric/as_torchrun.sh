@@ -1,10 +1,10 @@
 #!/bin/bash
-# Starts ranks on this host with the variables that torchrun sets: as_torchrun.sh RANKS COMMAND… They
-# meet over TCP. When one fails the others are ended, unless SYNCOPATE_TEST_KEEP is set. Says the code of
+# Starts ranks on this host with the variables that torchrun sets: as_torchrun.sh -n RANKS COMMAND…
+# They meet over TCP. When one fails the others are ended, unless SYNCOPATE_TEST_KEEP is set. Says the code of
 # the first that failed. With HOSTS (how many there are) and HOST (which this one is, from 0 on) it starts
 # the ranks of one host of several; then MASTER_ADDR, MASTER_PORT and TORCHELASTIC_RUN_ID come from outside.
-ranks=$1
-shift
+ranks=$2
+shift 2
 export WORLD_SIZE=$((ranks * ${HOSTS:-1})) LOCAL_WORLD_SIZE=$ranks
 export MASTER_ADDR=${MASTER_ADDR:-127.0.0.1}
 export MASTER_PORT=${MASTER_PORT:-$((10000 + ($$ * 131 + RANDOM) % 20000))}

@@ -130,7 +130,7 @@ TEST(Gate, AMeetingThatFailsNamesTheMissingAndCountsWhoWasTurnedAway) {
   const std::string said =
       what_is_thrown([&] { gates.gates[0]->meet(gates.addresses, Clock::now() + 500ms); });
   EXPECT_NE(said.find("timeout: machine host0 waited in vain at 127.0.0.1:"), std::string::npos);
-  EXPECT_NE(said.find("for a connection with host1, host2 (3 connections were turned away: 1 spoke "
+  EXPECT_NE(said.find("host1, host2 did not come (3 connections were turned away: 1 spoke "
                       "another language, 1 without the job's secret, 1 closed before the end)"),
             std::string::npos)
       << said;

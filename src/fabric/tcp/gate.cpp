@@ -153,8 +153,7 @@ void Gate::in_vain(const std::vector<base::Descriptor>& met) const {
   }
   throw Error(ErrorCode::timeout,
               "machine " + topology_.addresses[topology_.machine] + " waited in vain at " +
-                  to_string(address()) + " for a connection with " + names +
-                  turned_away_.describe(),
+                  to_string(address()) + ": " + names + " did not come" + turned_away_.describe(),
               "See whether a firewall lets machines reach each other at ports that the system "
               "chooses, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
 }

@@ -111,7 +111,7 @@ void Hub::send(int machine, std::span<const std::byte> message) {
   }
   std::vector<std::byte> copy(message.begin(), message.end());
   if (machine == machine_) {
-    inbox_.emplace_back(machine, std::move(copy));
+    inbox_.put(machine, std::move(copy));
   } else {
     peers_[machine]->send(std::move(copy));
   }
@@ -123,10 +123,7 @@ int Hub::receive(std::vector<std::byte>& message) {
     expect_all();
     return -1;
   }
-  const int from = inbox_.front().first;
-  message = std::move(inbox_.front().second);
-  inbox_.pop_front();
-  return from;
+  return inbox_.take(message);
 }
 
 std::uint32_t Hub::open_channel() {

@@ -68,13 +68,12 @@ class TcpLink final : public Link {
   std::string from_first(const std::string& text) override {
     const int here = static_cast<int>(std::ranges::count(topology_.machine_of, topology_.machine));
     if (here == 1) return text;
-    const std::string key =
-        "first/" + std::to_string(topology_.machine) + "/" + std::to_string(texts_++);
+    const std::string key = text_key(texts_++);
     if (is_first()) {
       set(key, to_hex(std::as_bytes(std::span(text))));
       return text;
     }
-    const std::vector<std::byte> bytes = from_hex(get(key));
+    const std::vector<std::byte> bytes = from_hex(get_from_machines_first(key));
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
@@ -84,6 +83,16 @@ class TcpLink final : public Link {
     const auto deadline = Clock::now() + board::timeout_from_environment();
     return std::make_unique<TcpFabric>(
         std::make_shared<Hub>(topology_.machine, gate_->meet(places_, deadline)));
+  }
+
+  /// The ranks of this machine may wait for its first.
+  void note_loss() override {
+    if (rendezvous_ == nullptr || !is_first()) return;
+    try {
+      set(text_key(texts_++), kFailed);
+    } catch (const std::exception&) {
+      // They are told after their own time.
+    }
   }
 
   void note_made() override {
@@ -111,6 +120,22 @@ class TcpLink final : public Link {
     if (!value.starts_with(kFailed)) return value;
     throw Error(ErrorCode::environment, value.substr(kFailed.size()),
                 "Look for what became of the others, and start all ranks again");
+  }
+  std::string text_key(int number) const {
+    return "first/" + std::to_string(topology_.machine) + "/" + std::to_string(number);
+  }
+  std::string get_from_machines_first(const std::string& key) {
+    try {
+      const std::string value = get(key);
+      if (value != kFailed) return value;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::timeout) throw;
+    }
+    throw Error(ErrorCode::timeout,
+                "rank " + std::to_string(topology_.rank) + " waited in vain: rank " +
+                    std::to_string(first_of(topology_.machine)) +
+                    ", the first of its machine, did not come",
+                "Look for what it has said, or allow more time (SYNCOPATE_TIMEOUT, in seconds)");
   }
   /// Of these ranks, on rank 0: the values of their keys.
   std::vector<std::string> collect(const std::string& key, const std::vector<int>& ranks);

@@ -17,8 +17,6 @@ namespace {
 constexpr std::uint32_t kOutOfReachAfter = 7'000;  // milliseconds
 /// Frames that are handed to the kernel at once.
 constexpr int kMostAtOnce = 16;
-/// Messages that the agent has yet to take: with so many nothing more is received for now.
-constexpr std::size_t kMostUnread = 1024;
 
 bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
@@ -122,7 +120,7 @@ std::byte* Peer::payload() {
 
 void Peer::end(const Frame& frame) {
   if (frame.kind == Frame::Kind::message) {
-    inbox_.emplace_back(machine_, std::move(message_));
+    inbox_.put(machine_, std::move(message_));
   } else if (frame.kind == Frame::Kind::values || frame.kind == Frame::Kind::piece) {
     receiving_.end();
   }
@@ -134,7 +132,7 @@ void Peer::advance() {
 }
 
 void Peer::read() {
-  while (inbox_.size() < kMostUnread) {
+  while (!inbox_.full()) {
     const std::span<std::byte> direct = inbound_.direct();
     const std::span<std::byte> into = direct.empty() ? std::span(staging_) : direct;
     const ssize_t bytes = ::recv(socket_.number(), into.data(), into.size(), MSG_DONTWAIT);

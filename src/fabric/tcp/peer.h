@@ -20,7 +20,35 @@
 namespace syncopate::fabric::tcp {
 
 /// Messages for the agent, and from which machine each is.
-using Inbox = std::deque<std::pair<int, std::vector<std::byte>>>;
+class Inbox {
+ public:
+  void put(int from, std::vector<std::byte> message) {
+    bytes_ += message.size() + kCosts;
+    messages_.emplace_back(from, std::move(message));
+  }
+  /// The oldest; there is one.
+  int take(std::vector<std::byte>& message) {
+    const int from = messages_.front().first;
+    message = std::move(messages_.front().second);
+    messages_.pop_front();
+    bytes_ -= message.size() + kCosts;
+    return from;
+  }
+  void clear() {
+    messages_.clear();
+    bytes_ = 0;
+  }
+  bool empty() const { return messages_.empty(); }
+  /// There are so many that nothing more is to be received before the agent has taken some.
+  bool full() const { return bytes_ > kMost; }
+
+ private:
+  static constexpr std::size_t kMost = 64 << 20;
+  static constexpr std::size_t kCosts = 128;  ///< Of a message, beside its bytes.
+
+  std::deque<std::pair<int, std::vector<std::byte>>> messages_;
+  std::size_t bytes_ = 0;
+};
 
 class Peer final : private FrameSink {
  public:

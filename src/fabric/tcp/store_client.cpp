@@ -105,12 +105,6 @@ std::optional<Words> StoreClient::try_to_hear(Clock::time_point until) {
   }
 }
 
-Words StoreClient::hear(Clock::time_point until) {
-  if (auto words = try_to_hear(until)) return std::move(*words);
-  if (Clock::now() >= until) in_vain();
-  left_alone();
-}
-
 void StoreClient::set(const std::string& key, const std::string& value) {
   say({.kind = Words::Kind::set, .key = key, .value = value},
       Clock::now() + board::timeout_from_environment());
@@ -119,9 +113,16 @@ void StoreClient::set(const std::string& key, const std::string& value) {
 std::string StoreClient::get(const std::string& key, Duration timeout) {
   const auto until = Clock::now() + timeout;
   say({.kind = Words::Kind::get, .key = key, .value = {}}, until);
-  Words answer = hear(until);
-  if (answer.kind != Words::Kind::answer || answer.key != key) left_alone();
-  return std::move(answer.value);
+  for (;;) {
+    auto heard = try_to_hear(until);
+    if (!heard && Clock::now() >= until) {
+      throw Error(ErrorCode::timeout, "no rank has set " + key + " in time",
+                  "Look for what became of the other ranks");
+    }
+    if (!heard || heard->kind != Words::Kind::answer) left_alone();
+    // Another one answers a question that this rank gave up.
+    if (heard->key == key) return std::move(heard->value);
+  }
 }
 
 }  // namespace syncopate::fabric::tcp

@@ -22,7 +22,6 @@ class StoreClient final : public Rendezvous {
   /// Whether rank 0 answered, and is of this job.
   bool call(Clock::time_point until);
   void say(const Words& words, Clock::time_point until);
-  Words hear(Clock::time_point until);
   /// Nothing if the connection broke, or time is up.
   std::optional<Words> try_to_hear(Clock::time_point until);
   [[noreturn]] void in_vain() const;
