@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
+
+#include "base/bad_message.h"
 
 namespace syncopate::fabric::tcp {
 namespace {
