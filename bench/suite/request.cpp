@@ -135,11 +135,12 @@ Request checked_under_launcher(const Typed& typed, const Defaults& defaults, Req
 void add_fabric_options(CLI::App& command, Typed& typed, const Defaults& defaults) {
   const bool optional = defaults.fabric.empty();
   add(command, "--fabric", typed.fabric, "MPI",
-      optional ? "Run our ranks on several boards, with openmpi, mpich or mpi, whichever is there, "
-                 "between them"
-               : fmt::format("What is between the boards: openmpi, mpich or mpi, whichever is "
-                             "there; {} if not given",
-                             defaults.fabric));
+      optional
+          ? "Run our ranks on several boards, with openmpi, mpich, mpi (whichever is there) or "
+            "tcp between them"
+          : fmt::format("What is between the boards: openmpi, mpich, mpi (whichever is "
+                        "there) or tcp; {} if not given",
+                        defaults.fabric));
   add(command, "--ranks-each", typed.ranks_each, "N",
       fmt::format("Ranks on each board{}; 1 if not given", optional ? " with --fabric" : ""));
 }

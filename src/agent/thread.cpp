@@ -102,6 +102,7 @@ void AgentThread::run() {
 }
 
 void AgentThread::answer_watch() {
+  if (driven_) return;  // The rank looks itself, and arms the watch when it is through.
   const std::lock_guard lock(turn_);
   for (;;) {
     const Time now = platform_->now();
@@ -160,7 +161,7 @@ void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time unti
     platform_->yield(platform_->now());
   }
   driven_ = false;
-  if (agent_ != nullptr) arm_watch();
+  if (agent_ != nullptr) arm_watch();  // After the flag: what comes from here on is the watch's.
 }
 
 }  // namespace syncopate::detail

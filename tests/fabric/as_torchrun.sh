@@ -15,11 +15,21 @@ for ((local = 0; local < ranks; ++local)); do
   RANK=$((${HOST:-0} * ranks + local)) LOCAL_RANK=$local "$@" &
   started+=($!)
 done
+# Asked one by one: "wait -n" does not tell of those that have ended before it was called.
 code=0
-for _ in "${started[@]}"; do
-  wait -n
-  ended=$?
-  [ $ended = 0 ] || [ $code != 0 ] || code=$ended
+while [ ${#started[@]} -gt 0 ]; do
+  sleep 0.02
+  left=()
+  for rank in "${started[@]}"; do
+    if kill -0 "$rank" 2>/dev/null; then
+      left+=("$rank")
+      continue
+    fi
+    wait "$rank"
+    ended=$?
+    [ $ended = 0 ] || [ $code != 0 ] || code=$ended
+  done
+  started=("${left[@]}")
   [ $code = 0 ] || [ -n "$SYNCOPATE_TEST_KEEP" ] || kill -KILL "${started[@]}" 2>/dev/null
 done
 exit $code
