@@ -134,7 +134,7 @@ void Peer::advance() {
 
 void Peer::read() {
   while (!inbox_.full()) {
-    const std::span<std::byte> direct = inbound_.direct();
+    const std::span<std::byte> direct = senseless_ ? std::span<std::byte>() : inbound_.direct();
     const std::span<std::byte> into = direct.empty() ? std::span(staging_) : direct;
     const ssize_t bytes = ::recv(socket_.number(), into.data(), into.size(), MSG_DONTWAIT);
     if (bytes < 0 && errno == EINTR) continue;
@@ -148,7 +148,17 @@ void Peer::read() {
       return lose(bytes == 0 ? "has gone without a word"
                              : std::string("cannot be reached: ") + std::strerror(errno));
     }
-    direct.empty() ? inbound_.take(into.first(bytes)) : inbound_.note_direct(bytes);
+    hear(into.first(bytes), !direct.empty());
+  }
+}
+
+void Peer::hear(std::span<const std::byte> bytes, bool direct) {
+  if (senseless_) return;
+  try {
+    direct ? inbound_.note_direct(bytes.size()) : inbound_.take(bytes);
+  } catch (const BadMessage&) {
+    senseless_ = true;
+    throw;
   }
 }
 

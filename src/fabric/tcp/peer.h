@@ -62,8 +62,8 @@ class Peer final : private FrameSink {
   int socket() const { return socket_.number(); }
   /// Nothing more comes from there or gets there: why. Empty as long as it works.
   const std::string& lost() const { return lost_; }
-  /// It has said that it goes, and nothing is missing.
-  bool gone() const { return gone_; }
+  /// It has said that it goes, and nothing is missing; or what it says makes no sense.
+  bool gone() const { return gone_ || senseless_; }
 
   void send(std::vector<std::byte> message);
   void send(Way way, const TransferPointer& transfer);
@@ -102,6 +102,7 @@ class Peer final : private FrameSink {
   void end(const Frame& frame) override;
 
   void read();
+  void hear(std::span<const std::byte> bytes, bool direct);
   void write();
   void put(const Frame& frame, std::vector<std::byte> message = {});
   /// Makes a frame of the next piece of long values, if there are any; whether there is one.
@@ -125,6 +126,7 @@ class Peer final : private FrameSink {
   std::size_t kept_ = 0;  ///< Bytes of messages in `frames_`.
   bool readable_ = true, writable_ = true;
   bool gone_ = false;
+  bool senseless_ = false;  ///< What comes is not looked at anymore.
   std::string lost_;
 };
 
