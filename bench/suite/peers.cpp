@@ -1,4 +1,5 @@
 // Where the peers are, and how each is run so that it shows its best.
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +19,8 @@
 #include "cli/console/phrases.h"
 #include "fabric/own_code.h"
 #include "fabric/plugin.h"
+#include "fabric/tcp/sockets.h"
+#include "fabric/tcp/store.h"
 
 namespace syncopate::cli::bench {
 
@@ -133,6 +136,16 @@ std::optional<Side> openmpi(int ranks) {
   side->note += ", OMPI_MCA_mpi_yield_when_idle=1 (it yields)";
   return side;
 }
+/// As over a network, though the ranks share a host.
+std::optional<Side> openmpi_tcp(int ranks) {
+  auto side = openmpi(ranks);
+  if (!side) return side;
+  side->name = "openmpi-tcp";
+  side->note += " --mca pml ob1 --mca btl tcp,self";
+  side->command.insert(side->command.begin() + 1,
+                       {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self"});
+  return side;
+}
 std::optional<Side> mpich(int ranks) { return with_driver(started_by_mpich(ranks), "peer_mpich"); }
 
 std::optional<Side> gloo(int ranks) {
@@ -153,11 +166,13 @@ struct Known {
   std::string name;
   std::optional<Side> (*find)(int ranks);
   std::string packages;
+  bool in_all = true;  ///< Whether "all" means it, too.
 };
 
 const std::vector<Known>& known_peers() {
   static const std::vector<Known> known = {
       {"openmpi", openmpi, "openmpi-bin and libopenmpi-dev"},
+      {"openmpi-tcp", openmpi_tcp, "openmpi-bin and libopenmpi-dev", false},
       {"mpich", mpich, "mpich and libmpich-dev"},
       {"gloo", gloo, "libgloo-dev (or python3-torch)"},
   };
@@ -169,7 +184,9 @@ const std::vector<Known>& known_peers() {
 const std::vector<std::string>& peer_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Known& known : known_peers()) all.push_back(known.name);
+    for (const Known& known : known_peers()) {
+      if (known.in_all) all.push_back(known.name);
+    }
     return all;
   }();
   return names;
@@ -180,16 +197,51 @@ std::string named_fabric(const std::string& typed) {
   return find_in_path("mpirun.openmpi") || !find_in_path("mpirun.mpich") ? "openmpi" : "mpich";
 }
 
+namespace {
+
+/// Ranks that our own launcher starts get the variables that torchrun would set.
+Side our_side_over_tcp(int ranks, const std::string& command) {
+  Side side = our_side(ranks, command);
+  std::vector<std::string> whole = {
+      "/bin/sh", "-c",
+      "export RANK=$SYNCOPATE_RANK LOCAL_RANK=$SYNCOPATE_RANK WORLD_SIZE=$SYNCOPATE_RANKS "
+      "LOCAL_WORLD_SIZE=$SYNCOPATE_RANKS; unset SYNCOPATE_RANK SYNCOPATE_RANKS SYNCOPATE_BOARD; "
+      "exec \"$@\"",
+      "sh"};
+  whole.insert(whole.end(), side.command.begin(), side.command.end());
+  side.command = std::move(whole);
+  // One that was free a moment ago.
+  const base::Descriptor listener = fabric::tcp::listen_at({htonl(INADDR_LOOPBACK), 0});
+  const auto port = ntohs(fabric::tcp::address_of(listener.number()).port);
+  side.environment = {{fabric::kFabricVariable, "tcp"},
+                      {"MASTER_ADDR", "127.0.0.1"},
+                      {fabric::tcp::kPortVariable, std::to_string(port)}};
+  side.note = "TCP";
+  return side;
+}
+
+}  // namespace
+
 Side our_side_across(int ranks, const std::string& command, const std::string& fabric,
                      int ranks_each) {
+  const auto boards = [&](const std::string& between) {
+    return fmt::format("boards of {}{}, {} between them", ranks % ranks_each > 0 ? "up to " : "",
+                       counted(ranks_each, "rank"), between);
+  };
+  const std::pair<std::string, std::string> split{"SYNCOPATE_SPLIT", std::to_string(ranks_each)};
+  if (fabric == "tcp") {
+    Side side = our_side_over_tcp(ranks, command);
+    side.note = boards(side.note);
+    side.environment.push_back(split);
+    return side;
+  }
   if (fabric != "openmpi" && fabric != "mpich") {
-    throw UsageError(fmt::format("--fabric must be openmpi, mpich or mpi, not '{}'", fabric));
+    throw UsageError(fmt::format("--fabric must be openmpi, mpich, mpi or tcp, not '{}'", fabric));
   }
   const auto started = fabric == "openmpi" ? started_by_openmpi(ranks) : started_by_mpich(ranks);
   if (!started) throw UsageError(fmt::format("--fabric {0}: there is no mpirun.{0}", fabric));
   Side side = our_side(1, command);
-  side.note = fmt::format("boards of {}{}, {} between them", ranks % ranks_each > 0 ? "up to " : "",
-                          counted(ranks_each, "rank"), started->note);
+  side.note = boards(started->note);
   // What this program's own launcher sets for mpirun is not meant for the ranks, and the option
   // says which MPI.
   std::vector<std::string> whole = {"/usr/bin/env"};
@@ -201,7 +253,7 @@ Side our_side_across(int ranks, const std::string& command, const std::string& f
   whole.insert(whole.end(), side.command.begin(), side.command.end());
   side.command = std::move(whole);
   side.environment = started->environment;
-  side.environment.emplace_back("SYNCOPATE_SPLIT", std::to_string(ranks_each));
+  side.environment.push_back(split);
   return side;
 }
 
@@ -221,9 +273,9 @@ Peers find_peers(const std::string& list, int ranks, bool also_unbound) {
     const auto known = std::find_if(known_peers().begin(), known_peers().end(),
                                     [&](const Known& each) { return each.name == name; });
     if (known == known_peers().end()) {
-      throw UsageError(
-          fmt::format("--against must be 'all', 'none' or a list of {} and mpi, not '{}'",
-                      fmt::join(peer_names(), ", "), name));
+      throw UsageError(fmt::format(
+          "--against must be 'all', 'none' or a list of {}, openmpi-tcp and mpi, not '{}'",
+          fmt::join(peer_names(), ", "), name));
     }
     if (auto side = known->find(ranks)) {
       peers.found.push_back(*side);

@@ -133,10 +133,10 @@ void add_fabric_options(CLI::App& command, Typed& typed, const Defaults& default
   add_option(
       command, "--fabric", typed.fabric, "MPI",
       optional
-          ? "Run our ranks on several boards with MPI between them: openmpi, mpich, or mpi for "
-            "the one that is installed"
-          : fmt::format("MPI between the boards: openmpi, mpich, or mpi for the one that is "
-                        "installed; {} if not given",
+          ? "Run our ranks on several boards, with this between them: openmpi, mpich, mpi for the "
+            "one that is installed, or tcp"
+          : fmt::format("What is between the boards: openmpi, mpich, mpi for the one that is "
+                        "installed, or tcp; {} if not given",
                         defaults.fabric));
   add_option(
       command, "--ranks-each", typed.ranks_each, "N",

@@ -31,7 +31,7 @@ struct Interrupted {
 std::string named_fabric(const std::string& typed);
 /// This program's hidden command `command` as ranks on one board.
 Side our_side(int ranks, const std::string& command);
-/// The same on boards of `ranks_each` ranks, with the MPI `fabric` ("openmpi" or "mpich") between
+/// The same on boards of `ranks_each` ranks, with `fabric` ("openmpi", "mpich" or "tcp") between
 /// them. Throws UsageError if that is not there.
 Side our_side_across(int ranks, const std::string& command, const std::string& fabric,
                      int ranks_each);

@@ -7,5 +7,6 @@
 #include "syncopate/partial_allreduce.h"
 #include "syncopate/policy.h"
 #include "syncopate/receipt.h"
+#include "syncopate/rendezvous.h"
 #include "syncopate/types.h"
 #include "syncopate/world.h"

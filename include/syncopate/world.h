@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "syncopate/policy.h"
 #include "syncopate/rank_set.h"
+#include "syncopate/rendezvous.h"
 #include "syncopate/types.h"
 
 namespace syncopate {
@@ -24,9 +26,16 @@ struct WorldAccess;
 
 class World {
  public:
-  /// The world that `syncopate run`, mpirun, srun or torchrun (on one machine) started this process
-  /// in, or a world of one rank.
+  /// The world that `syncopate run`, mpirun, srun or torchrun started this process in, or a world
+  /// of one rank.
   static World from_environment();
+
+  /// The world of `size` ranks that find each other by `rendezvous`: all of them call it. Ranks of
+  /// one machine meet in its memory, and machines by TCP. A process may join several; each has a
+  /// name of its own, of at most 200 letters, digits, dots, dashes and underscores, that was never
+  /// used with this rendezvous. Throws `timeout`, which names who did not come within
+  /// SYNCOPATE_TIMEOUT, and `environment` if ranks are of different builds.
+  static World join(Rendezvous& rendezvous, int rank, int size, const std::string& name = "world");
 
   /// `ranks` worlds for as many threads of this process; element r is for rank r.
   static std::vector<World> threads(int ranks);

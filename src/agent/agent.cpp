@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "fabric/machine_lost.h"
 
 namespace syncopate::agent {
 namespace {
@@ -86,6 +87,8 @@ Agent::Turn Agent::turn(Time now, bool rung) {
     fail(describe(said.machine()) + " sent what makes no sense: its message " + said.what(),
          "Start the same build of Syncopate on every machine; if they have it, look for damage: "
          "the network, the memory, another program in the job");
+  } catch (const fabric::MachineLost& lost) {
+    fail(describe(lost.machine()) + " " + lost.what(), kStartAgain);
   } catch (const std::exception& error) {
     fail(describe(topology_.machine) + ": " + error.what(), kStartAgain);
   }

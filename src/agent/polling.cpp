@@ -1,6 +1,7 @@
 #include "agent/polling.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace syncopate::agent {
 namespace {
@@ -17,6 +18,8 @@ constexpr Time kLongestNap = 2'000'000;
 constexpr Time kNapsOfSilence = 200;
 /// … or some times as long where the agent will be rung at.
 constexpr Time kWhereOthersRing = 4;
+/// Under watch: machines that are out of reach, and ranks that have died, are looked for.
+constexpr Time kLongestUnderWatch = 100'000'000;
 /// Where the agent and the rank that does its work share a core and no other rank can want
 /// anything, every look at what the rank does is time of the rank.
 constexpr Time kWhileDriven = 100'000;
@@ -24,11 +27,13 @@ constexpr Time kWhileDrivenOnRanksCore = kLongNap;
 
 }  // namespace
 
-void PollingPolicy::note_work(Time now, const Work& work) {
+bool PollingPolicy::note_work(Time now, const Work& work) {
   urgent_since_ = work.urgent ? std::min(urgent_since_, now) : kNever;
   moving_ = work.moving;
-  if (work.moves != moves_) moved_at_ = now;
+  const bool moved = work.moves != moves_;
+  if (moved) moved_at_ = now;
   moves_ = work.moves;
+  return moved;
 }
 
 bool PollingPolicy::awake(Time now, const CpuBudget& room, int threads) const {
@@ -53,6 +58,14 @@ Time PollingPolicy::nap(Time now, Time again_at, const CpuBudget& room, bool oth
   nap_ = std::min(2 * nap_, longest);
   // What is under way wants to work at once, but that can wait for a nap as well.
   return under_way ? nap_ : std::min(again_at - now, nap_);
+}
+
+Time PollingPolicy::nap_under_watch(Time now, Time again_at) {
+  if (again_at > now) return std::min(again_at - now, kLongestUnderWatch);
+  if (std::exchange(napped_since_, active_at_) != active_at_) nap_ = kShortestNap / 2;
+  nap_ = std::min(2 * nap_,
+                  std::clamp((now - active_at_) / kNapsOfSilence, kUnderWatch, kLongestUnderWatch));
+  return nap_;
 }
 
 Time PollingPolicy::while_driven(const CpuBudget& room) {

@@ -48,7 +48,8 @@ class PollingPolicy {
   /// Another machine has rung: what it was about may come a moment later, so that the next nap is
   /// short.
   void note_ring() { nap_ = kShortestNap / 2; }
-  void note_work(Time now, const Work& work);
+  /// Whether anything has moved.
+  bool note_work(Time now, const Work& work);
   /// It did not sleep after this look: the next nap is the first.
   void note_awake() { napped_since_ = 0; }
 
@@ -62,6 +63,11 @@ class PollingPolicy {
   /// How long to sleep if no rank calls, where the next look should be at `again_at`.
   /// `others_ring`: any machine that has something for this one rings.
   Time nap(Time now, Time again_at, const CpuBudget& room, bool others_ring);
+  /// The same where the agent is woken when something comes. Some of what is under way waits for
+  /// ranks of this machine, which do not tell.
+  Time nap_under_watch(Time now, Time again_at);
+  /// How long that lasts in the beginning, at most.
+  static constexpr Time kUnderWatch = 500'000;
   /// How long to leave the work to a rank before asking again whether the rank still does it.
   static Time while_driven(const CpuBudget& room);
 

@@ -2,10 +2,22 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 namespace syncopate::agent {
 
 using board::Time;
+
+namespace {
+
+/// Where the agent sleeps until something comes, none has to ring.
+std::vector<in_addr_t> bell_addresses(const fabric::Fabric& fabric,
+                                      const fabric::Topology& topology) {
+  if (fabric.descriptor() >= 0) return {};
+  return fabric::doorbell_addresses(topology);
+}
+
+}  // namespace
 
 MakeAgentDriver AgentThread::maker(
     std::function<std::unique_ptr<board::Platform>()> make_platform) {
@@ -20,9 +32,11 @@ AgentThread::AgentThread(AgentParts parts, std::unique_ptr<board::Platform> plat
       roster_(memory_.roster(), board::Roster::kAgentsRank, *platform_),
       mailbox_(memory_.mailbox(), roster_, *platform_),
       bell_(parts.topology.machines(), parts.topology.machine,
-            fabric::doorbell_addresses(parts.topology), [this] { answer_bell(); }) {
+            bell_addresses(*parts.fabric, parts.topology), [this] { answer_bell(); }) {
+  const int descriptor = parts.fabric->descriptor();
   agent_ = std::make_unique<Agent>(std::move(parts.fabric), parts.topology, roster_, mailbox_,
                                    *platform_, bell_, std::move(parts.source), parts.timeout);
+  if (descriptor >= 0) watch_.emplace(descriptor, [this] { answer_watch(); });
   thread_ = std::thread([this] { run(); });
 }
 
@@ -39,13 +53,23 @@ void AgentThread::set_timeout(Duration timeout) {
 
 Time AgentThread::turn(Time now) {
   const std::uint64_t nudges = nudges_.load();
-  const bool rung = nudges != std::exchange(nudges_seen_, nudges);
+  const bool rung = nudges != std::exchange(last_.nudges, nudges);
   if (rung) polling_.note_ring();
   const Agent::Turn turn = agent_->turn(now, rung);
   if (turn.news) polling_.note_news(now);
-  polling_.note_work(now, turn.work);
-  told_ = turn.told;
+  last_.moved = polling_.note_work(now, turn.work) || turn.news;
+  last_.told = turn.told;
   return turn.again_at;
+}
+
+bool AgentThread::stays_awake(Time now, const CpuBudget& here) const {
+  if (driven_) return false;
+  return watch_ ? last_.moved : polling_.awake(now, here, here.ranks + 1);
+}
+
+Time AgentThread::nap(Time now, Time again_at, const CpuBudget& here) {
+  if (watch_) return polling_.nap_under_watch(now, again_at);
+  return polling_.nap(now, again_at, here, agent_->others_ring(now));
 }
 
 void AgentThread::run() {
@@ -55,12 +79,13 @@ void AgentThread::run() {
     const Time again_at = turn(now);
     if (agent_->over(now)) break;
     const CpuBudget here = budget(now);
-    const bool stay = polling_.awake(now, here, here.ranks + 1) && !driven_;
+    const bool stay = stays_awake(now, here);
     if (stay) polling_.note_awake();
-    sleeps_until_ = stay ? now : now + polling_.nap(now, again_at, here, agent_->others_ring(now));
+    sleeps_until_ = stay ? now : now + nap(now, again_at, here);
+    if (!stay) arm_watch();
     const Time until = sleeps_until_;
     const std::uint64_t calls = agent_->calls_seen();
-    const board::Watched nudges{.word = &nudges_, .seen = nudges_seen_};
+    const board::Watched nudges{.word = &nudges_, .seen = last_.nudges};
     const auto rest = std::chrono::nanoseconds(PollingPolicy::while_driven(here));
     lock.unlock();
     if (stay) {
@@ -76,6 +101,23 @@ void AgentThread::run() {
   lock.unlock();  // Other threads may want to do the agent's work, and see that there is none left.
 }
 
+void AgentThread::answer_watch() {
+  if (driven_) return;  // The rank looks itself, and arms the watch when it is through.
+  const std::lock_guard lock(turn_);
+  for (;;) {
+    const Time now = platform_->now();
+    if (agent_ == nullptr || agent_->over(now)) return;
+    const Time again_at = turn(now);
+    if (agent_->over(now)) return nudge();
+    if (last_.moved) continue;  // There may be more.
+    arm_watch();
+    // What is under way goes on when something comes. The agent looks as well, but need not soon.
+    const Time looks_at = again_at <= now ? now + PollingPolicy::kUnderWatch : again_at;
+    if (looks_at < sleeps_until_) nudge();
+    return;
+  }
+}
+
 void AgentThread::answer_bell() {
   const std::unique_lock lock(turn_, std::try_to_lock);
   if (!lock) return nudge();
@@ -84,7 +126,7 @@ void AgentThread::answer_bell() {
   polling_.note_ring();
   const Time again_at = turn(now);
   // What it was about may come a moment later: then the agent has to look for it.
-  hand_over(now, told_ ? again_at : now);
+  hand_over(now, last_.told ? again_at : now);
 }
 
 void AgentThread::hand_over(Time now, Time again_at) {
@@ -119,6 +161,7 @@ void AgentThread::drive(const board::Event& event, std::uint64_t seen, Time unti
     platform_->yield(platform_->now());
   }
   driven_ = false;
+  if (agent_ != nullptr) arm_watch();  // After the flag: what comes from here on is the watch's.
 }
 
 }  // namespace syncopate::agent

@@ -1,7 +1,8 @@
 // Drives an agent in the process of its machine's first rank, from one thread at a time: a thread
 // of its own, that rank while it waits, or the bell's when it was rung. There is no way to sleep
 // until a message of MPI comes, so the thread looks often while a rank waits, and seldom while none
-// does.
+// does. Over a fabric that says when there is something to do (fabric::Fabric::descriptor()) it
+// sleeps, and a watch does the agent's work when something has come.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "agent/agent.h"
@@ -20,6 +22,7 @@
 #include "board/platform.h"
 #include "board/roster.h"
 #include "fabric/doorbell.h"
+#include "fabric/watch.h"
 #include "syncopate/policy.h"
 
 namespace syncopate::agent {
@@ -44,6 +47,8 @@ class AgentThread final : public AgentDriver {
 
  private:
   void run();
+  /// On the watch's thread: does the agent's work.
+  void answer_watch();
   /// On the bell's thread: does the agent's work, if no other thread does, before it wakes the
   /// agent's.
   void answer_bell();
@@ -55,6 +60,14 @@ class AgentThread final : public AgentDriver {
   void nudge();
   /// Returns when the next should be without news.
   Time turn(Time now);
+  /// Whether this thread, the agent's own, should take another turn at once, where so many threads
+  /// want a core.
+  bool stays_awake(Time now, const CpuBudget& here) const;
+  Time nap(Time now, Time again_at, const CpuBudget& here);
+  /// From here on the thread that looks sleeps.
+  void arm_watch() {
+    if (watch_) watch_->arm();
+  }
   CpuBudget budget(Time now) const { return CpuBudget::of(roster_, *platform_, now); }
 
   ControlMemory memory_;
@@ -64,14 +77,18 @@ class AgentThread final : public AgentDriver {
   board::Shared<std::uint64_t> nudges_;
   std::atomic<bool> driven_ = false;  ///< A rank does the agent's work.
 
-  std::mutex turn_;                ///< For the agent and what follows.
-  std::unique_ptr<Agent> agent_;   ///< Gone once it is over.
-  std::uint64_t nudges_seen_ = 0;  ///< In the last turn.
+  std::mutex turn_;               ///< For the agent and what follows.
+  std::unique_ptr<Agent> agent_;  ///< Gone once it is over.
   PollingPolicy polling_;
-  bool told_ = false;      ///< There was a message in the last turn.
+  struct LastTurn {
+    std::uint64_t nudges = 0;  ///< That it saw.
+    bool told = false;         ///< There was a message …
+    bool moved = false;        ///< … or a call, or data have moved.
+  } last_;
   Time sleeps_until_ = 0;  ///< The agent's thread, unless it is called.
 
-  fabric::Doorbell bell_;  ///< After the agent, so that its thread ends first.
+  fabric::Doorbell bell_;               ///< After the agent, so that its thread ends first.
+  std::optional<fabric::Watch> watch_;  ///< The same. Not where the fabric cannot be slept on.
   std::thread thread_;
 };
 

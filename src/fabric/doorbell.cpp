@@ -11,12 +11,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <random>
 #include <string>
 #include <string_view>
 
 #include "board/platform.h"
+#include "fabric/host.h"
 #include "fabric/packet.h"
 #include "syncopate/error.h"
 
@@ -48,18 +48,6 @@ sockaddr_in name_of(int socket) {
   return bound;
 }
 
-/// The address of this host that the kernel would send from to get there; 0 if there is no way.
-/// Nothing is sent.
-in_addr_t source_towards(in_addr_t address) {
-  const base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const sockaddr_in there = at(address, htons(9));  // Any port.
-  if (!socket.open() ||
-      ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
-    return 0;
-  }
-  return name_of(socket.number()).sin_addr.s_addr;
-}
-
 template <typename Ear>
 std::vector<Ear> open_ears(const std::vector<in_addr_t>& addresses) {
   std::vector<Ear> ears;
@@ -68,18 +56,6 @@ std::vector<Ear> open_ears(const std::vector<in_addr_t>& addresses) {
     if (socket.open()) ears.push_back({address, std::move(socket)});
   }
   return ears;
-}
-
-/// With the addresses, as copies of a virtual machine may have all else in common.
-std::uint64_t identity_of_host(const std::vector<in_addr_t>& addresses) {
-  std::string text;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
-  std::array<char, 64> network{};
-  if (::readlink("/proc/self/ns/net", network.data(), network.size() - 1) > 0) {
-    text += network.data();
-  }
-  for (const in_addr_t address : addresses) text.append(" ").append(std::to_string(address));
-  return std::hash<std::string>()(text);
 }
 
 }  // namespace
@@ -137,7 +113,7 @@ Doorbell::Doorbell(int machines, int own, const std::vector<in_addr_t>& addresse
 void Doorbell::open() {
   std::random_device random;
   secret_ = std::uint64_t{random()} << 32 | random();
-  host_ = identity_of_host(addresses_of_host());
+  host_ = std::hash<std::string>()(identity_of_host());
   Packer packer;
   packer.put(secret_).put(host_);
   for (const Ear& ear : ears_) {

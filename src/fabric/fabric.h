@@ -2,8 +2,9 @@
 // nothing of rounds. One thread per machine, the agent, uses it; nothing here blocks once the
 // world stands, and what was begun moves on only while a thread asks whether something is done.
 //
-// MPI's is in a plug-in of its own for each MPI (src/fabric/mpi), loaded when it is needed
-// (src/fabric/plugin.h), so this header is all that the two sides share.
+// The one over TCP is built in (src/fabric/tcp). MPI's is in a plug-in of its own for each MPI
+// (src/fabric/mpi), loaded when it is needed (src/fabric/plugin.h), so this header is all that the
+// two sides share.
 #pragma once
 
 #include <cstddef>
@@ -68,6 +69,11 @@ class Fabric {
   /// Begins to open a channel; `into` is set once the operation is done. Every machine opens its
   /// channels in the same order.
   virtual std::unique_ptr<Operation> open(std::unique_ptr<Channel>& into) = 0;
+
+  /// Readable (poll) while there may be something to do, until the fabric or an operation is asked.
+  /// It is good as long as the fabric. -1: no thread can sleep until then, and it has to be asked
+  /// now and then.
+  virtual int descriptor() const { return -1; }
 };
 
 /// The machines of a world, and which of them each rank is on, as one rank sees it.
@@ -94,6 +100,8 @@ class Link {
   /// The fabric, for the agent. All ranks call it; those that are not the first of their machine
   /// get null.
   virtual std::unique_ptr<Fabric> fabric() = 0;
+  /// The world stands: what was needed only to make it may go.
+  virtual void note_made() {}
   /// A rank or a machine of this world is lost: when the process exits, it is not waited for.
   virtual void note_loss() {}
   /// What to do if the program ends the fabric before the link goes, as long as it still works.

@@ -17,6 +17,7 @@
 
 #include "base/descriptor.h"
 #include "board/launcher_board.h"
+#include "fabric/host.h"
 #include "syncopate/error.h"
 #include "syncopate/rank_set.h"
 
@@ -98,10 +99,7 @@ class LocalLink : public Link {
   explicit LocalLink(const JobEnvironment& launcher) : name_(meeting_point()) {
     topology_.rank = launcher.rank;
     topology_.machine_of.assign(launcher.ranks, 0);
-    std::string host(256, '\0');
-    gethostname(host.data(), host.size() - 1);
-    host.resize(std::strlen(host.c_str()));
-    topology_.addresses.push_back(host);
+    topology_.addresses.push_back(name_of_host());
     if (launcher.rank > 0) {
       go();
     } else if (launcher.ranks > 1) {

@@ -15,6 +15,8 @@
 #include "fabric/local_link.h"
 #include "fabric/own_code.h"
 #include "fabric/plugin_folders.h"
+#include "fabric/split.h"
+#include "fabric/tcp/link.h"
 #include "syncopate/error.h"
 
 namespace syncopate::fabric {
@@ -58,11 +60,7 @@ Mpi of_launcher(const JobEnvironment& launcher) {
     case JobEnvironment::Kind::torchrun:
       break;
   }
-  throw Error(ErrorCode::environment,
-              "torchrun started " + std::to_string(launcher.ranks) + " ranks, " +
-                  std::to_string(launcher.ranks_here) + " of them on this machine",
-              "Start the ranks of several machines with mpirun or srun; torchrun serves one "
-              "machine");
+  return Mpi::open_mpi;  // Where MPI is asked for, and not which.
 }
 
 Mpi choose(const JobEnvironment& launcher) {
@@ -74,7 +72,6 @@ Mpi choose(const JobEnvironment& launcher) {
                 "Two MPIs cannot live in one process: unset " + std::string(kFabricVariable));
   }
   if (asked) return *asked;
-  if (launcher.kind == JobEnvironment::Kind::torchrun) return of_launcher(launcher);
   return here ? *here : of_launcher(launcher);
 }
 
@@ -139,17 +136,35 @@ PluginFunction load(Mpi mpi, const std::filesystem::path& path) {
   return reinterpret_cast<PluginFunction>(dlsym(plugin, kPluginFunction));
 }
 
+/// A machine alone needs no rendezvous, nor a network.
+std::unique_ptr<Link> connect_without_mpi(const JobEnvironment& launcher,
+                                          const std::string& build) {
+  const bool one_machine = launcher.ranks_here == launcher.ranks && !tcp_from_environment() &&
+                           std::getenv(kSplitVariable) == nullptr;
+  if (one_machine) return make_local_link(launcher);
+  try {
+    return tcp::make_link(launcher, build);
+  } catch (const std::exception& exception) {
+    throw as_error(exception);
+  }
+}
+
 }  // namespace
+
+bool tcp_from_environment() {
+  const char* text = std::getenv(kFabricVariable);
+  return text != nullptr && std::string_view(text) == "tcp";
+}
 
 std::optional<Mpi> mpi_from_environment() {
   const char* text = std::getenv(kFabricVariable);
   const std::string_view value = text == nullptr ? "" : text;
-  if (value.empty() || value == "none") return std::nullopt;
+  if (value.empty() || value == "none" || value == "tcp") return std::nullopt;
   for (const Mpi mpi : {Mpi::open_mpi, Mpi::mpich}) {
     if (value == short_name(mpi)) return mpi;
   }
   throw Error(ErrorCode::environment, std::string(kFabricVariable) + " is \"" + text + "\"",
-              "Set it to openmpi, mpich or none, or unset it");
+              "Set it to openmpi, mpich, tcp or none, or unset it");
 }
 
 Error as_error(const std::exception& exception) {
@@ -171,7 +186,7 @@ std::string own_build() {
 std::unique_ptr<Link> connect(const JobEnvironment& launcher, const std::string& build) {
   const bool without_mpi =
       launcher.kind == JobEnvironment::Kind::torchrun && !mpi_from_environment();
-  if (without_mpi && launcher.ranks_here == launcher.ranks) return make_local_link(launcher);
+  if (without_mpi || tcp_from_environment()) return connect_without_mpi(launcher, build);
   const Mpi mpi = choose(launcher);
   const std::filesystem::path path = find(mpi);
   const PluginFunction make = load(mpi, path);

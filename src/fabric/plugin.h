@@ -23,7 +23,7 @@
 namespace syncopate::fabric {
 
 /// To be raised with every change of fabric.h or of the function below.
-inline constexpr int kPluginVersion = 5;
+inline constexpr int kPluginVersion = 6;
 /// To be raised with every change of what machines send each other: messages, lines that are
 /// gathered, and the order of both.
 inline constexpr int kProtocol = 8;
@@ -33,7 +33,7 @@ using PluginFunction = Link* (*)(int version, std::int64_t timeout, const char* 
 /// "0.1.0 (protocol 6)": what all ranks of a job have to have in common.
 std::string own_build();
 
-/// "openmpi", "mpich", or "none" to ignore the launcher. For when the choice is wrong.
+/// "openmpi", "mpich", "tcp", or "none" to ignore the launcher. For when the choice is wrong.
 inline constexpr const char* kFabricVariable = "SYNCOPATE_FABRIC";
 /// A folder where plug-ins are looked for first.
 inline constexpr const char* kPluginsVariable = "SYNCOPATE_PLUGINS";
@@ -41,10 +41,13 @@ inline constexpr const char* kPluginsVariable = "SYNCOPATE_PLUGINS";
 enum class Mpi : std::uint8_t { open_mpi, mpich };
 /// The one that SYNCOPATE_FABRIC names, if any; throws Error if it makes no sense.
 std::optional<Mpi> mpi_from_environment();
+/// Whether SYNCOPATE_FABRIC names TCP.
+bool tcp_from_environment();
 
 /// Takes part in the world that the launcher started: all of its ranks call this. The MPI is the
 /// one that SYNCOPATE_FABRIC names, or that the program itself has loaded, or the launcher's own.
-/// Under torchrun there is none, and the ranks must be on one machine (local_link.h).
+/// Under torchrun there is none: the ranks of one machine meet there (local_link.h), those of
+/// several over TCP (tcp/link.h), and so do all where SYNCOPATE_FABRIC says tcp.
 /// Throws `environment`: if there is no plug-in for it, if MPI cannot be started, or if MPI does
 /// not see as many ranks as the launcher started, or if another rank is of another build than this
 /// one, which is `build`.

@@ -35,4 +35,13 @@ inline std::vector<int> parse_split(const std::string& text) {
   return sizes;
 }
 
+/// Which of the parts of its host a rank is on, being so many-th there.
+inline int part_of(int rank_on_host, const std::vector<int>& sizes) {
+  int part = 0;
+  for (int left = rank_on_host; left >= sizes[part % sizes.size()]; ++part) {
+    left -= sizes[part % sizes.size()];
+  }
+  return part;
+}
+
 }  // namespace syncopate::fabric

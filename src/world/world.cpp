@@ -1,5 +1,6 @@
 #include "syncopate/world.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "board/launcher_board.h"
 #include "fabric/plugin.h"
+#include "fabric/tcp/link.h"
 #include "syncopate/error.h"
 #include "world/layout.h"
 #include "world/world_state.h"
@@ -114,6 +116,26 @@ World World::from_environment() {
   }
   return World(std::make_shared<detail::WorldState>(std::move(segment), rank,
                                                     board::make_process_platform(ranks)));
+}
+
+World World::join(Rendezvous& rendezvous, int rank, int size, const std::string& name) {
+  if (size < 1 || size > board::kMaxWorldRanks || rank < 0 || rank >= size) {
+    throw Error(ErrorCode::invalid_argument,
+                "rank " + std::to_string(rank) + " of " + std::to_string(size) + " ranks",
+                "Give a number of ranks from 1 to " + std::to_string(board::kMaxWorldRanks) +
+                    ", and a rank from 0 to that less one");
+  }
+  constexpr std::size_t kLongestName = 200;
+  const bool plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+  });
+  if (name.empty() || name.size() > kLongestName || !plain) {
+    throw Error(ErrorCode::invalid_argument, "a world with the name \"" + name + "\"",
+                "Give a name of letters, digits, dots, dashes and underscores");
+  }
+  return World(
+      connected_or_lost(fabric::tcp::make_link(rendezvous, rank, size, name, fabric::own_build())));
 }
 
 std::vector<World> World::threads(int ranks) {

@@ -75,6 +75,7 @@ void WorldState::connect(std::unique_ptr<fabric::Link>& link,
     }
     link->set_before_end([this] { leave_before_end(); });
   }
+  link->note_made();
   link_ = std::move(link);
 }
 

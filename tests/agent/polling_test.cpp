@@ -228,5 +228,32 @@ TEST(WhileARankDoesTheWork, TheAgentAsksNowAndThenAndSeldomOnTheRanksCore) {
   EXPECT_EQ(PollingPolicy::while_driven(kOneCore), 500 * kMicrosecond);
 }
 
+TEST(PollingPolicy, UnderWatchSleepsUntilItIsTime) {
+  PollingPolicy rest;
+  rest.note_news(kBegin);
+  EXPECT_EQ(rest.nap_under_watch(kBegin, kBegin + 7 * kMillisecond), 7 * kMillisecond);
+  EXPECT_EQ(rest.nap_under_watch(kBegin, kNever), 100 * kMillisecond);
+}
+
+TEST(PollingPolicy, UnderWatchLooksSeldomAfterWhatIsUnderWay) {
+  PollingPolicy rest;
+  Time now = kBegin;
+  rest.note_news(now);
+  std::vector<Time> naps;
+  for (int i = 0; i < 6; ++i) {
+    naps.push_back(rest.nap_under_watch(now, now));
+    now += naps.back();
+  }
+  EXPECT_EQ(naps.front(), 50 * kMicrosecond);
+  EXPECT_EQ(naps.back(), PollingPolicy::kUnderWatch);
+  // Nothing has happened for a minute: then a look ten times a second does.
+  now = kBegin + 60 * kSecond;
+  for (int i = 0; i < 10; ++i) now += rest.nap_under_watch(now, now);
+  EXPECT_EQ(rest.nap_under_watch(now, now), 100 * kMillisecond);
+  // With news it begins again.
+  rest.note_news(now);
+  EXPECT_EQ(rest.nap_under_watch(now, now), 50 * kMicrosecond);
+}
+
 }  // namespace
 }  // namespace syncopate::agent

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/cut_host.sh"
 CUT_FOR=$4 expected=$6
 export CUT_FOR
-run_cut "$1" "$2" "$3" "$5"
+run_cut openmpi "$1" "$2" "$3" "$5"
 content=$(grep -c content "$folder/log" 2>/dev/null)
 echo "code $code after $took s, ${content:-0} of 3 content, left: ${left:-none}"
 forget_cut

@@ -1,10 +1,10 @@
 # Runs a program whose ranks cut the host two off, on three hosts: for cut_off.sh and comes_back.sh,
 # which read it by `.` and say what they expect.
 #
-# run_cut SECONDS PROGRAM SCENARIO PATIENCE sets: folder (with `said` and `log`), code, took, and left,
+# run_cut openmpi|tcp SECONDS PROGRAM SCENARIO PATIENCE sets: folder (with `said` and `log`), code, took, and left,
 # the processes that are left on any host. forget_cut removes what it has written.
 run_cut() {
-  seconds=$1 program=$(realpath "$2")
+  kind=$1 seconds=$2 program=$(realpath "$3")
   folder=$(mktemp -d)
   # The program under a name of its own and the hosts' files below it, so that all processes of the
   # run can be told from others.
@@ -16,11 +16,11 @@ run_cut() {
   SYNCOPATE_TEST_LOG=$folder/log
   SYNCOPATE_TEST_JOB=syncopate-test-$$
   SYNCOPATE_PLUGINS=$(dirname "$program")/../lib/syncopate
-  SYNCOPATE_TIMEOUT=$4
+  SYNCOPATE_TIMEOUT=$5
   export TMPDIR CUT SYNCOPATE_TEST_CUE SYNCOPATE_TEST_HEALED SYNCOPATE_TEST_LOG
   export SYNCOPATE_TEST_JOB SYNCOPATE_PLUGINS SYNCOPATE_TIMEOUT
   begin=$(date +%s)
-  timeout -k 5 "$seconds" "$(dirname "$0")/hosts.sh" openmpi 1 "$folder/strikes" "$3" \
+  timeout -k 5 "$seconds" "$(dirname "$0")/hosts.sh" "$kind" 1 "$folder/strikes" "$4" \
     > "$folder/said" 2>&1
   code=$?
   took=$(($(date +%s) - begin))

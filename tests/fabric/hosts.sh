@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a command on three hosts that are network namespaces on one bridge: hosts.sh openmpi|mpich
-# RANKS COMMAND…, with so many ranks on each. DELAY (microseconds) and RATE (Mbit/s) are those of each
+# Runs a command on three hosts that are network namespaces on one bridge: hosts.sh
+# openmpi|mpich|tcp RANKS COMMAND…, with so many ranks on each. DELAY (microseconds) and RATE (Mbit/s) are those of each
 # host's link, either way; from host to host there are two. The link of host CUT, if set, goes down
 # when the command has made the file SYNCOPATE_TEST_CUE, and up again after CUT_FOR seconds, if set, when
 # the file SYNCOPATE_TEST_HEALED is made. TOOLS is where slow_link, round_trip and
@@ -111,6 +111,23 @@ case $kind in
       --mca btl tcp,self --mca pml ob1 --mca btl_tcp_if_include 10.77.0.0/24 \
       --mca oob_tcp_if_include 10.77.0.0/24 --oversubscribe \
       --host "one:$ranks,two:$ranks,three:$ranks" -n $((3 * ranks)) $pass "$@"
+    ;;
+  tcp)
+    # One torchrun for each host.
+    cat > "$folder/all" <<END
+#!/bin/sh
+number=0 code=0
+for host in one two three; do
+  "$folder/on" \$host HOSTS=3 HOST=\$number MASTER_ADDR=one MASTER_PORT=29400 \
+    TORCHELASTIC_RUN_ID=$name "$(realpath "$(dirname "$0")")/as_torchrun.sh" -n $ranks "\$@" &
+  started="\$started \$!"
+  number=\$((number + 1))
+done
+for one in \$started; do wait \$one || code=1; done
+exit \$code
+END
+    chmod +x "$folder/all"
+    set -- "$folder/all" "$@"
     ;;
   *)
     export UCX_TLS=tcp,self UCX_NET_DEVICES=wire

@@ -122,10 +122,10 @@ TEST(LocalLink, ARankThatIsThereAlreadyIsTurnedAway) {
   EXPECT_EQ(last->wait(), 0) << last->out();
 }
 
-TEST(LocalLink, SeveralMachinesAreRefused) {
-  expect_refused(*rank_of({.ranks = 6, .ranks_here = 2}),
-                 "torchrun started 6 ranks, 2 of them on this machine. Start the ranks of several "
-                 "machines with mpirun or srun");
+TEST(LocalLink, RanksOfSeveralMachinesMeetOverTcp) {
+  const Start start{.rank = 1, .ranks = 6, .ranks_here = 2, .timeout = 1};
+  expect_refused(*rank_of(start), "timeout: rank 1 waited in vain for rank 0 at localhost:" +
+                                      std::to_string(start.port + 1));
 }
 
 TEST(LocalLink, AnotherUserAtTheMeetingPointIsRefused) {

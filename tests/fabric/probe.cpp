@@ -4,7 +4,8 @@
 //   world    makes a world, and says what the ranks' numbers from 1 add up to
 //   exit     the same, and exits with a world that nothing but the exit ends
 //   parent   the same, after a child had the world too and exited
-//   skew     the same, where rank 1 is of another build
+//   join     makes a world by a rendezvous, and beside it one of the ranks that are odd or even
+//   skew     says where it is, where rank 1 is of another build
 //   early    the same, where rank 1 is killed before MPI is up
 //   yields   says whether Open MPI yields while there is an agent, and after it
 #include <dlfcn.h>
@@ -35,6 +36,25 @@ int add_up() {
   const auto world = syncopate::World::from_environment();
   syncopate::Allreduce<float> sums(world, 1);
   return add_up(world, sums);
+}
+
+/// Two worlds at once, and a third after them.
+int join_worlds() {
+  const auto launcher = syncopate::fabric::launcher_from_environment();
+  if (!launcher) throw std::runtime_error("this is to be started as torchrun does");
+  const int rank = launcher->rank, size = launcher->ranks, half = rank % 2;
+  const auto rendezvous = syncopate::rendezvous_from_environment();
+  int code = EXIT_SUCCESS;
+  {
+    const auto all = syncopate::World::join(*rendezvous, rank, size, "all");
+    const auto some = syncopate::World::join(*rendezvous, rank / 2, (size + 1 - half) / 2,
+                                             half == 0 ? "even" : "odd");
+    syncopate::Allreduce<float> sums(all, 1), others(some, 1);
+    for (int step = 0; step < 3; ++step) code += add_up(some, others) + add_up(all, sums);
+  }
+  const auto again = syncopate::World::join(*rendezvous, rank, size, "again");
+  syncopate::Allreduce<float> sums(again, 1);
+  return code + add_up(again, sums);
 }
 
 /// A child that exits, as data loaders do.
@@ -88,6 +108,7 @@ int tell_yields() {
 int probe(const std::string& what) {
   if (what == "yields") return tell_yields();
   if (what == "world") return add_up();
+  if (what == "join") return join_worlds();
   if (what == "exit" || what == "parent") return add_up_until_exit(what == "parent");
   auto launcher = syncopate::fabric::launcher_from_environment();
   if (!launcher) {

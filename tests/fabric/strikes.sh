@@ -1,5 +1,5 @@
 #!/bin/sh
-# Strikes at a job under mpirun: strikes.sh openmpi|mpich CONTENT SECONDS PROGRAM SCENARIO [plain].
+# Strikes at a job under mpirun: strikes.sh openmpi|mpich|tcp CONTENT SECONDS PROGRAM SCENARIO [plain].
 # So many ranks are to be content, all processes gone within the time, and nothing left of them.
 # CONTENT any: the launcher may end the others before they are. plain: mpirun as most people call it,
 # which ends the job when a rank is killed. The rank that is to be struck must have been, and no other
@@ -8,12 +8,14 @@
 kind=$1 content=$2 seconds=$3 program=$(realpath "$4") scenario=$5 plain=$6
 case $kind in
   openmpi) set -- mpirun.openmpi --oversubscribe ;;
-  *) set -- mpirun.mpich ;;
+  mpich) set -- mpirun.mpich ;;
+  *) set -- "$(dirname "$0")/as_torchrun.sh" ;;
 esac
 if [ -z "$plain" ]; then
   case $kind in
     openmpi) set -- "$@" --enable-recovery ;;
-    *) set -- "$@" -disable-auto-cleanup ;;
+    mpich) set -- "$@" -disable-auto-cleanup ;;
+    *) export SYNCOPATE_TEST_KEEP=1 ;;
   esac
 fi
 folder=$(mktemp -d)

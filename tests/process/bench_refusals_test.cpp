@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NoArrivals", {"activation", "--iterations", "0"}, "--iterations"},
         Case{"UnknownFabric",
              {"activation", "--fabric", "smoke"},
-             "--fabric must be openmpi, mpich or mpi, not 'smoke'"},
+             "--fabric must be openmpi, mpich, mpi or tcp, not 'smoke'"},
         Case{"PeerThatIsNoMpi", {"activation", "--against", "gloo"}, "not 'gloo'"},
         Case{"SizesThatDoNotFit", {"allreduce", "--bytes", "17179869184G"}, "up to 16G"},
         Case{"SizesThatAreTooLarge", {"allreduce", "--bytes", "8-17G"}, "up to 16G"},

@@ -26,15 +26,6 @@ std::string split_text(const Communicator& world) {
   return text;
 }
 
-/// Which of the parts of its host a rank is on.
-int part_of(int rank_on_host, const std::vector<int>& sizes) {
-  int part = 0;
-  for (int left = rank_on_host; left >= sizes[part % sizes.size()]; ++part) {
-    left -= sizes[part % sizes.size()];
-  }
-  return part;
-}
-
 std::string processor_name() {
   std::string name(MPI_MAX_PROCESSOR_NAME, '\0');
   int length = 0;
