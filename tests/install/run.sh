@@ -49,8 +49,10 @@ for program in by-cmake/uses_syncopate ./by-pkg-config; do
       fail "$program under 'syncopate run -n 3' printed: $output"
   done
 done
-# The C API, by a program in C.
+# The C API, by a program in C, which its page shows.
 if [[ -e $prefix/include/syncopate.h ]]; then
+  diff <(sed -n '/^static/,$p' "$source/main.c") <(sed -n '/^```c$/,/^```$/{/^```/d;p}' "$source/../../docs/c_api.md") ||
+    fail "docs/c_api.md does not show main.c"
   "${CC:-cc}" -std=c99 -Wall -Wextra -Werror "$source/main.c" -I "$prefix/include" -L "$(dirname "$PKG_CONFIG_PATH")" \
     -lsyncopate_c -o in-c
   output=$(./in-c)
