@@ -39,7 +39,7 @@ tour: build ## A one-minute tour of partial collectives with 8 ranks.
 	build/release/bin/syncopate tour
 
 .PHONY: test
-test: peers build ## Build and run all tests.
+test: peers python build ## Build and run all tests.
 	ctest --preset release --parallel $(TESTS_AT_ONCE)
 
 .PHONY: bench
@@ -115,8 +115,10 @@ install: ## Build without the tests and install under PREFIX (default /usr/local
 clean: ## Remove everything that was built.
 	rm -rf build
 
-.PHONY: peers developer
+.PHONY: peers python developer
 peers:
 	@tools/setup required peers
+python:
+	@tools/setup required python
 developer:
 	@tools/setup required developer

@@ -13,6 +13,36 @@ install(TARGETS syncopate EXPORT syncopate-targets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/syncopate
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
+# The C API, and the Python package with a library of its own beside it: where the Python of the prefix
+# or of the system looks, if it looks below the prefix, or else where PYTHONPATH may say so.
+if(TARGET syncopate_c)
+  find_program(python python3 HINTS ${CMAKE_INSTALL_PREFIX}/bin /usr/bin NO_CACHE)
+  if(python AND NOT DEFINED SYNCOPATE_PYTHON_DIR)
+    execute_process(COMMAND ${python} -c "import site; print(';'.join(site.getsitepackages()), end='')"
+                    OUTPUT_VARIABLE python_dirs ERROR_QUIET)
+    foreach(dir ${python_dirs})
+      string(FIND ${dir} ${CMAKE_INSTALL_PREFIX}/lib at)  # Not in /usr/local below /usr.
+      if(at EQUAL 0 AND NOT DEFINED SYNCOPATE_PYTHON_DIR)
+        file(RELATIVE_PATH SYNCOPATE_PYTHON_DIR ${CMAKE_INSTALL_PREFIX} ${dir})
+      endif()
+    endforeach()
+  endif()
+  if(NOT DEFINED SYNCOPATE_PYTHON_DIR)
+    set(SYNCOPATE_PYTHON_DIR lib/python3/dist-packages)
+  endif()
+  get_target_property(library_type syncopate TYPE)
+  if(NOT library_type STREQUAL "STATIC_LIBRARY")
+    file(RELATIVE_PATH python_to_lib /prefix/${SYNCOPATE_PYTHON_DIR}/syncopate
+         /prefix/${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(syncopate_c PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/${python_to_lib}")
+  endif()
+  install(FILES ${PROJECT_SOURCE_DIR}/include/syncopate.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(TARGETS syncopate_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS syncopate_c LIBRARY DESTINATION ${SYNCOPATE_PYTHON_DIR}/syncopate)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/syncopate DESTINATION ${SYNCOPATE_PYTHON_DIR}
+          FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
+endif()
+
 if(TARGET syncopate_cli)
   file(RELATIVE_PATH bin_to_lib /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
   set_target_properties(syncopate_cli syncopate_bench_cli

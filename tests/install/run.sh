@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs a build tree under a temporary prefix and moves it, builds main.cpp outside the tree
-# with find_package and with pkg-config, and runs both alone and under `syncopate run`. The plug-ins
-# for MPI are loaded from there as well.
+# with find_package and with pkg-config, and main.c with the C API, and runs them alone and under
+# `syncopate run`. The plug-ins for MPI are loaded from there as well, and so is the Python package.
 #
-# Usage: run.sh BUILD_DIRECTORY    (CXX names the compiler; default c++)
+# Usage: run.sh BUILD_DIRECTORY    (CXX and CC name the compilers, default c++ and cc; PYTHON one that
+#                                  has torch)
 set -euo pipefail
 
 build=$(realpath "$1")
@@ -24,7 +25,7 @@ prefix=$work/prefix
 pc=$(find "$prefix" -name syncopate.pc)
 [[ -n $pc ]] || fail "syncopate.pc is not installed"
 [[ -x $prefix/bin/syncopate ]] || fail "the syncopate command is not installed"
-[[ -z $(find "$prefix/include" -type f ! -path '*/include/syncopate/*.h') ]] ||
+[[ -z $(find "$prefix/include" -type f ! -path '*/include/syncopate/*.h' ! -path '*/include/syncopate.h') ]] ||
   fail "something other than the public headers is under include"
 PKG_CONFIG_PATH=$(dirname "$pc")
 LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -48,7 +49,28 @@ for program in by-cmake/uses_syncopate ./by-pkg-config; do
       fail "$program under 'syncopate run -n 3' printed: $output"
   done
 done
-# So are the benchmarks' drivers.
+# The C API, by a program in C, which its page shows.
+if [[ -e $prefix/include/syncopate.h ]]; then
+  diff <(sed -n '/^static/,$p' "$source/main.c") <(sed -n '/^```c$/,/^```$/{/^```/d;p}' "$source/../../docs/c_api.md") ||
+    fail "docs/c_api.md does not show main.c"
+  "${CC:-cc}" -std=c99 -Wall -Wextra -Werror "$source/main.c" -I "$prefix/include" -L "$(dirname "$PKG_CONFIG_PATH")" \
+    -lsyncopate_c -o in-c
+  output=$(./in-c)
+  [[ $output == "rank 0 of 1: mean 1" ]] || fail "the program in C printed alone: $output"
+  output=$("$prefix/bin/syncopate" run -n 3 -- ./in-c)
+  [[ $(grep -c 'of 3: mean 2' <<<"$output") == 3 ]] ||
+    fail "the program in C under 'syncopate run -n 3' printed: $output"
+fi
+# The Python package finds the library beside it.
+if [[ -n ${PYTHON:-} ]]; then
+  package=$(find "$prefix" -path '*/syncopate/__init__.py')
+  [[ -n $package ]] || fail "the Python package is not installed"
+  output=$(cd / && env -u SYNCOPATE_C_LIBRARY PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="${package%/*/*}" \
+    "$PYTHON" -c 'import syncopate; print(syncopate.__file__, syncopate.world())') ||
+    fail "the installed Python package cannot be imported: $output"
+  [[ $output == "$package <syncopate.World: rank 0 of 1>" ]] || fail "the Python package printed: $output"
+fi
+# The benchmarks' drivers are there.
 for driver in "$build"/bin/peers/*; do
   [[ -e $driver ]] || continue
   [[ -x $prefix/libexec/syncopate/$(basename "$driver") ]] || fail "$driver is not installed"
