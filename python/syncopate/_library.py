@@ -166,9 +166,17 @@ def callback(kind, function):
     return kind(carried)
 
 
+_abandoned = set()  # Threads whose waits are to end.
+
+
+def abandon(thread):
+    """Ends the wait that a thread is in, and those that it begins, as interrupted."""
+    _abandoned.add(thread)
+
+
 def _look_for_signals():
     """That it runs is enough: Python lets handlers of signals run, which may raise."""
-    return 1
+    return threading.get_ident() not in _abandoned
 
 
 def _keep_what_handlers_raise():
