@@ -53,6 +53,10 @@ class Exact:
     def __init__(self, world):
         self.world = world
         self._sums = Sums(world)
+        world._users.discard(self._sums)  # Closed here, when no thread is in them any more.
+
+    def close(self):
+        self._sums.close()
 
     def _lost(self):
         dead = self.world.dead
@@ -82,9 +86,12 @@ class Exact:
             tensor.copy_(values)
 
     def _broadcast(self, values, root):
-        if values.numel() > 0:
-            self.world.broadcast_bytes(values.data_ptr(), values.numel() * values.element_size(),
-                                       root)
+        try:
+            if values.numel() > 0:
+                self.world.broadcast_bytes(values.data_ptr(),
+                                           values.numel() * values.element_size(), root)
+        except RankLost:
+            raise self._lost() from None
         if self.world.dead:
             raise self._lost()
 

@@ -7,6 +7,7 @@ import ctypes
 import os
 import sys
 import threading
+import weakref
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_float, c_int,
                     c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p)
 
@@ -166,7 +167,7 @@ def callback(kind, function):
     return kind(carried)
 
 
-_abandoned = set()  # Threads whose waits are to end.
+_abandoned = weakref.WeakSet()  # Threads whose waits are to end.
 
 
 def abandon(thread):
@@ -176,7 +177,7 @@ def abandon(thread):
 
 def _look_for_signals():
     """That it runs is enough: Python lets handlers of signals run, which may raise."""
-    return threading.get_ident() not in _abandoned
+    return threading.current_thread() not in _abandoned
 
 
 def _keep_what_handlers_raise():

@@ -114,5 +114,5 @@ class Worker:
         if not self._thread.is_alive():
             return
         self._queue.put(None)
-        library.abandon(self._thread.ident)
+        library.abandon(self._thread)
         self._thread.join(_SECONDS_TO_STOP)

@@ -50,6 +50,7 @@ class _Desk:
 
     def close(self):
         self.worker.stop()
+        self.exact.close()
 
 
 def desk_of(world):
@@ -166,11 +167,8 @@ class ProcessGroup(_Names, dist.ProcessGroup):
         tensors = _list(tensors)
         if not self._reduces(tensors, opts):
             return self._elsewhere('allreduce_coalesced', tensors, opts)
-
-        def action():
-            for tensor in tensors:
-                self._exact.allreduce(tensor, _operation(opts))
-        return self._ours('allreduce_coalesced', action, tensors)
+        return self._ours('allreduce_coalesced', lambda: [self._exact.allreduce(
+            tensor, _operation(opts)) for tensor in tensors], tensors)
 
     def reduce(self, tensors, opts=None, *more):
         tensors = _list(tensors)
@@ -195,11 +193,9 @@ class ProcessGroup(_Names, dist.ProcessGroup):
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None):
         if not (self._takes(outputs) and self._reduces(inputs, opts)):
             return self._elsewhere('reduce_scatter_tensor_coalesced', outputs, inputs, opts)
-
-        def action():
-            for output, input in zip(outputs, inputs):
-                self._exact.reduce_scatter(output, _rows(input, self.size()), _operation(opts))
-        return self._ours('reduce_scatter_tensor_coalesced', action, outputs)
+        return self._ours('reduce_scatter_tensor_coalesced', lambda: [self._exact.reduce_scatter(
+            output, _rows(input, self.size()), _operation(opts))
+            for output, input in zip(outputs, inputs)], outputs)
 
     # From one to all, and from all to one or to all.
     def broadcast(self, tensors, opts=None):
@@ -233,11 +229,9 @@ class ProcessGroup(_Names, dist.ProcessGroup):
         """`outputs`: for each rank, a tensor for each input."""
         if not self._takes(inputs, *outputs):
             return self._elsewhere('allgather_coalesced', outputs, inputs, opts)
-
-        def action():
-            for number, input in enumerate(inputs):
-                self._exact.gather(input, [places[number] for places in outputs])
-        return self._ours('allgather_coalesced', action, outputs)
+        return self._ours('allgather_coalesced', lambda: [self._exact.gather(
+            input, [places[number] for places in outputs])
+            for number, input in enumerate(inputs)], outputs)
 
     def _allgather_base(self, output, input, opts=None):
         if not self._takes([output, input]):
@@ -248,11 +242,8 @@ class ProcessGroup(_Names, dist.ProcessGroup):
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
         if not self._takes(outputs, inputs):
             return self._elsewhere('allgather_into_tensor_coalesced', outputs, inputs, opts)
-
-        def action():
-            for output, input in zip(outputs, inputs):
-                self._exact.gather(input, _rows(output, self.size()))
-        return self._ours('allgather_into_tensor_coalesced', action, outputs)
+        return self._ours('allgather_into_tensor_coalesced', lambda: [self._exact.gather(
+            input, _rows(output, self.size())) for output, input in zip(outputs, inputs)], outputs)
 
     def alltoall(self, outputs, inputs, opts=None):
         if not self._takes(outputs, inputs):
