@@ -4,10 +4,11 @@ Sums of floats and broadcasts are the world's. The others are made of these, bit
 integers as sums of float64, which hold them; all else of each rank's values, one rank after the other.
 """
 import collections
+import contextlib
 
 import torch
 
-from .errors import RankLost
+from .errors import RankLost, Timeout
 from .functional import TYPES, Sums
 
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -67,8 +68,30 @@ class Exact:
                         'Start the job again from a checkpoint, or train with a strategy that goes '
                         'on without a rank')
 
+    @contextlib.contextmanager
+    def within(self, seconds):
+        """Calls wait so long at most, instead of as long as the world says."""
+        before, self.world.timeout = self.world.timeout, seconds
+        try:
+            yield
+        finally:
+            self.world.timeout = before
+
+    @contextlib.contextmanager
+    def _in_words_of_torch(self):
+        """What the library advises is for programs that have called it themselves."""
+        try:
+            yield
+        except RankLost:
+            raise self._lost() from None
+        except Timeout as error:
+            raise Timeout(f'The timeout of a process group was reached: {error.what_happened}',
+                          'Look what that rank does, or give init_process_group a longer timeout'
+                          ) from None
+
     def _sum(self, values, scale='none'):
-        receipt = self._sums.run(values, scale)
+        with self._in_words_of_torch():
+            receipt = self._sums.run(values, scale)
         if receipt.waited_for >= 0:
             _waits[receipt.waited_for] += receipt.waited
         if receipt.contributors < self.world.size:
@@ -86,12 +109,10 @@ class Exact:
             tensor.copy_(values)
 
     def _broadcast(self, values, root):
-        try:
-            if values.numel() > 0:
+        if values.numel() > 0:
+            with self._in_words_of_torch():
                 self.world.broadcast_bytes(values.data_ptr(),
                                            values.numel() * values.element_size(), root)
-        except RankLost:
-            raise self._lost() from None
         if self.world.dead:
             raise self._lost()
 

@@ -70,18 +70,10 @@ def _operation(options):
     return None
 
 
-def _root(options):
-    return int(getattr(options, 'rootRank', options or 0))
-
-
 def _plain(tensors):
     """Whether these are of a kind that we take."""
     return all(tensor.layout == torch.strided and tensor.device.type == 'cpu' and
                not tensor.is_complex() and not tensor.is_quantized for tensor in tensors)
-
-
-def _list(tensors):
-    return [tensors] if torch.is_tensor(tensors) else list(tensors)
 
 
 def _rows(tensor, size):
@@ -91,21 +83,21 @@ def _rows(tensor, size):
 
 
 class _Names:
-    """What newer versions of torch ask of a group that is written in Python."""
+    """What torch asks of a group that is written in Python, some versions more than others."""
 
     _group_name = _group_description = ''
-
-    def getBackendName(self):
-        return 'syncopate'
+    _place = None  # The rank and the size.
 
     def name(self):
         return 'syncopate'
 
+    getBackendName = name
+
     def getSize(self):
-        return self.size()
+        return self._place[1]
 
     def getRank(self):
-        return self.rank()
+        return self._place[0]
 
     def setGroupName(self, name):
         self._group_name = name
@@ -125,6 +117,7 @@ class ProcessGroup(_Names, dist.ProcessGroup):
 
     def __init__(self, store, rank, size, timeout):
         super().__init__(rank, size)
+        self._place = (rank, size)
         self._gloo = dist.ProcessGroupGloo(dist.PrefixStore('gloo', store), rank, size,
                                            timeout=timeout)
         self._desk = None
@@ -132,14 +125,18 @@ class ProcessGroup(_Names, dist.ProcessGroup):
         if later and dist.get_world_size() != size:
             return
         world = world_of(dist.PrefixStore('syncopate', store), rank, size, again=later)
-        if timeout != _NO_TIMEOUT_GIVEN:
-            world.timeout = timeout.total_seconds()
         self._desk = desk_of(world)
+        self._timeout = None if timeout == _NO_TIMEOUT_GIVEN else timeout.total_seconds()
 
     # Where a call goes.
     def _ours(self, name, action, result):
         _counts[name][0] += 1
-        return self._desk.worker.submit(action, result)
+        return self._desk.worker.submit(
+            action if self._timeout is None else lambda: self._in_time(action), result)
+
+    def _in_time(self, action):
+        with self._exact.within(self._timeout):
+            action()
 
     def _elsewhere(self, name, *arguments):
         _counts[name][1] += 1
@@ -157,28 +154,25 @@ class ProcessGroup(_Names, dist.ProcessGroup):
 
     # Reductions.
     def allreduce(self, tensors, opts=None):
-        tensors = _list(tensors)
+        tensors = [tensors] if torch.is_tensor(tensors) else tensors
         if len(tensors) != 1 or not self._reduces(tensors, opts):
             return self._elsewhere('allreduce', tensors, opts)
         return self._ours('allreduce', lambda: self._exact.allreduce(
             tensors[0], _operation(opts)), tensors)
 
     def allreduce_coalesced(self, tensors, opts=None):
-        tensors = _list(tensors)
         if not self._reduces(tensors, opts):
             return self._elsewhere('allreduce_coalesced', tensors, opts)
         return self._ours('allreduce_coalesced', lambda: [self._exact.allreduce(
             tensor, _operation(opts)) for tensor in tensors], tensors)
 
-    def reduce(self, tensors, opts=None, *more):
-        tensors = _list(tensors)
-        if more or len(tensors) != 1 or not self._reduces(tensors, opts):
-            return self._elsewhere('reduce', tensors, opts, *more)
+    def reduce(self, tensors, opts):
+        if len(tensors) != 1 or not self._reduces(tensors, opts):
+            return self._elsewhere('reduce', tensors, opts)
         return self._ours('reduce', lambda: self._exact.reduce(
-            tensors[0], _operation(opts), _root(opts)), tensors)
+            tensors[0], _operation(opts), opts.rootRank), tensors)
 
     def reduce_scatter(self, outputs, inputs, opts=None):
-        outputs = _list(outputs)
         if len(outputs) != 1 or not (self._takes(outputs) and self._reduces(inputs[0], opts)):
             return self._elsewhere('reduce_scatter', outputs, inputs, opts)
         return self._ours('reduce_scatter', lambda: self._exact.reduce_scatter(
@@ -198,29 +192,25 @@ class ProcessGroup(_Names, dist.ProcessGroup):
             for output, input in zip(outputs, inputs)], outputs)
 
     # From one to all, and from all to one or to all.
-    def broadcast(self, tensors, opts=None):
-        tensors = _list(tensors)
+    def broadcast(self, tensors, opts):
         if len(tensors) != 1 or not self._takes(tensors):
             return self._elsewhere('broadcast', tensors, opts)
-        return self._ours('broadcast', lambda: self._exact.broadcast(tensors[0], _root(opts)),
+        return self._ours('broadcast', lambda: self._exact.broadcast(tensors[0], opts.rootRank),
                           tensors)
 
-    def scatter(self, outputs, inputs, opts=None):
-        outputs = _list(outputs)
+    def scatter(self, outputs, inputs, opts):
         if len(outputs) != 1 or not self._takes(outputs, *inputs):
             return self._elsewhere('scatter', outputs, inputs, opts)
         return self._ours('scatter', lambda: self._exact.scatter(
-            outputs[0], inputs[0] if inputs else None, _root(opts)), outputs)
+            outputs[0], inputs[0] if inputs else None, opts.rootRank), outputs)
 
-    def gather(self, outputs, inputs, opts=None):
-        inputs = _list(inputs)
+    def gather(self, outputs, inputs, opts):
         if len(inputs) != 1 or not self._takes(inputs, *outputs):
             return self._elsewhere('gather', outputs, inputs, opts)
         return self._ours('gather', lambda: self._exact.gather(
-            inputs[0], outputs[0] if outputs else None, _root(opts)), outputs)
+            inputs[0], outputs[0] if outputs else None, opts.rootRank), outputs)
 
     def allgather(self, outputs, inputs, opts=None):
-        inputs = _list(inputs)
         if len(inputs) != 1 or not self._takes(inputs, *outputs):
             return self._elsewhere('allgather', outputs, inputs, opts)
         return self._ours('allgather', lambda: self._exact.gather(inputs[0], outputs[0]), outputs)

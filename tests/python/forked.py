@@ -8,6 +8,13 @@ import traceback
 import torch
 import torch.distributed as dist
 
+torch.set_num_threads(1)
+try:  # torch 1.13 with Python 3.11 cannot import what DDP wants here.
+    import torch.nn.parallel._replicated_tensor_ddp_utils as _replicated
+    _replicated._ddp_with_replicated_tensor_enabled = lambda: False
+except ImportError:
+    pass
+
 # Where a test says nothing else: a rank that hangs fails its test, not the whole run.
 PATIENCE = 60
 
@@ -81,3 +88,9 @@ class Ranks:
 
 def on_ranks(size, function, *arguments, **options):
     return Ranks(size, function, *arguments).results(**options)
+
+
+def make_model(seed):
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(20, 50), torch.nn.ReLU(), torch.nn.Linear(50, 300),
+                               torch.nn.ReLU(), torch.nn.Linear(300, 5))

@@ -7,105 +7,15 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
 
 import pytest
 import torch
 import torch.distributed as dist
 
-from forked import Ranks, on_ranks
+from forked import Ranks, make_model, on_ranks
 
 import syncopate
-
-torch.set_num_threads(1)
-try:  # torch 1.13 with Python 3.11 cannot import what DDP wants here.
-    import torch.nn.parallel._replicated_tensor_ddp_utils as _replicated
-    _replicated._ddp_with_replicated_tensor_enabled = lambda: False
-except ImportError:
-    pass
-
-
-# ---- DDP ----
-
-def make_model(seed):
-    torch.manual_seed(seed)
-    return torch.nn.Sequential(torch.nn.Linear(20, 50), torch.nn.ReLU(), torch.nn.Linear(50, 300),
-                               torch.nn.ReLU(), torch.nn.Linear(300, 5))
-
-
-def train_ddp(rank, size, backend, with_hook=False, steps=20):
-    """The weights at the end. Small buckets, so that a step has several."""
-    model = torch.nn.parallel.DistributedDataParallel(make_model(rank), bucket_cap_mb=0.02)
-    if with_hook:
-        model.register_comm_hook(None, syncopate.hook)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    torch.manual_seed(100 + rank)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        inputs, labels = torch.randn(8, 20), torch.randint(0, 5, (8,))
-        torch.nn.functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
-    return torch.cat([weights.detach().view(-1) for weights in model.parameters()]).numpy()
-
-
-def farthest(some, others):
-    return max(abs(a - b).max() for a, b in zip(some, others))
-
-
-def test_ddp_equals_ddp_over_gloo_bit_by_bit_with_two_ranks():
-    ours, gloo = on_ranks(2, train_ddp, 'syncopate'), on_ranks(2, train_ddp, 'gloo')
-    assert [one.tobytes() for one in ours] == [one.tobytes() for one in gloo]
-
-
-@pytest.mark.parametrize('size', [3, 4])
-def test_ddp_is_as_near_to_gloo_as_sums_in_another_order_are(size):
-    ours, gloo = on_ranks(size, train_ddp, 'syncopate'), on_ranks(size, train_ddp, 'gloo')
-    assert farthest(ours, gloo) <= 1e-6
-    assert len({one.tobytes() for one in ours}) == 1
-
-
-@pytest.mark.parametrize('size', [2, 3])
-def test_the_hook_equals_plain_ddp_bit_by_bit(size):
-    plain, hooked = on_ranks(size, train_ddp, 'syncopate'), on_ranks(size, train_ddp, 'syncopate', True)
-    assert [one.tobytes() for one in plain] == [one.tobytes() for one in hooked]
-
-
-def train_relaxed(rank, size, backend, strategy, static_graph):
-    torch.manual_seed(rank)
-    module = torch.nn.Sequential(torch.nn.Linear(20, 50), torch.nn.BatchNorm1d(50), torch.nn.ReLU(),
-                                 torch.nn.Linear(50, 5))
-    model = torch.nn.parallel.DistributedDataParallel(module, static_graph=static_graph)
-    calls_before = sum(map(sum, syncopate.c10d.counts().values()))
-    optimizer = syncopate.relax(model, torch.optim.AdamW(model.parameters(), 1e-3), strategy)
-    for step in range(12):
-        if step % size == rank:
-            time.sleep(0.01)  # So that ranks come late.
-        optimizer.zero_grad()
-        inputs, labels = torch.randn(8, 20), torch.randint(0, 5, (8,))
-        torch.nn.functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
-    optimizer.finish()
-    assert sum(map(sum, syncopate.c10d.counts().values())) == calls_before  # None of DDP's.
-    return torch.cat([weights.detach().view(-1) for weights in model.state_dict().values()]).numpy()
-
-
-@pytest.mark.parametrize('static_graph', [False, True])
-@pytest.mark.parametrize('strategy', ['sync', 'eager-majority', 'eager-solo', 'wagma'])
-def test_relax_ends_with_equal_replicas(strategy, static_graph):
-    found = on_ranks(3, train_relaxed, 'syncopate', strategy, static_graph)
-    assert len({one.tobytes() for one in found}) == 1
-
-
-def refuse_to_relax(rank, size, backend):
-    model = make_model(0)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    with pytest.raises(syncopate.InvalidArgument, match='no DistributedDataParallel'):
-        syncopate.relax(model, optimizer)
-    with pytest.raises(syncopate.InvalidArgument, match="group has 2 ranks"):
-        syncopate.relax(torch.nn.parallel.DistributedDataParallel(model), optimizer)
-
-
-def test_relax_refuses_what_it_cannot_do():
-    on_ranks(2, refuse_to_relax, 'gloo')
 
 
 # ---- Ranks that are lost ----
@@ -152,16 +62,43 @@ def test_a_barrier_without_a_rank_that_has_left_is_an_error():
     on_ranks(3, leave_early, 'syncopate')
 
 
-def leave_a_call_open(rank, size, backend):
+def come_alone(rank, size, backend):
+    impatient = dist.new_group(timeout=timedelta(seconds=1))
+    before = syncopate.world().timeout
     dist.barrier()
     if rank == 0:
-        dist.all_reduce(torch.ones(10), async_op=True)
-    else:
-        time.sleep(0.5)
+        with pytest.raises(syncopate.Timeout, match='timeout of a process group .* rank 1'):
+            dist.barrier(impatient)
+    assert syncopate.world().timeout == before
+    dist.new_group([0])  # All ranks meet at the store: no rank leaves before.
 
 
-def test_a_program_that_ends_in_the_middle_of_a_call_ends():
-    on_ranks(2, leave_a_call_open, 'syncopate', seconds=20)
+def test_a_group_has_a_timeout_of_its_own():
+    on_ranks(2, come_alone, 'syncopate')
+
+
+UNFINISHED = """
+import sys, torch, torch.distributed as dist, syncopate.c10d
+rank = int(sys.argv[1])
+dist.init_process_group('syncopate', init_method='file://' + sys.argv[2], rank=rank, world_size=2)
+dist.barrier()
+if rank == 0:
+    dist.all_reduce(torch.ones(10), async_op=True)  # Rank 1 waits for this process to end.
+else:
+    sys.stdin.read()
+"""
+
+
+def test_a_program_that_ends_in_the_middle_of_a_call_ends(tmp_path):
+    command = [sys.executable, '-c', UNFINISHED]
+    second = subprocess.Popen([*command, '1', str(tmp_path / 'store')], stdin=subprocess.PIPE)
+    try:
+        assert subprocess.run([*command, '0', str(tmp_path / 'store')], timeout=30).returncode == 0
+        second.communicate(timeout=30)
+        assert second.returncode == 0
+    finally:
+        second.kill()
+        second.wait()
 
 
 # ---- What goes where ----
