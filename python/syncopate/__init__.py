@@ -30,6 +30,14 @@ def strategies():
         index += 1
 
 
+def __getattr__(name):
+    """What needs torch.distributed is imported where it is asked for: not every torch has it."""
+    if name in ('hook', 'relax'):
+        from . import ddp
+        return getattr(ddp, name)
+    raise AttributeError(f"module 'syncopate' has no attribute '{name}'")
+
+
 __all__ = ['Closed', 'DistributedOptimizer', 'EnvironmentProblem', 'Error', 'GroupAverage',
            'Interrupted', 'InvalidArgument', 'MachineLost', 'Mismatch', 'OutOfMemory',
            'PartialAllreduce', 'RankLost', 'Receipt', 'Timeout', 'World', 'barrier', 'functional',

@@ -7,6 +7,7 @@ import ctypes
 import os
 import sys
 import threading
+import weakref
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_double, c_float, c_int,
                     c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p)
 
@@ -166,9 +167,17 @@ def callback(kind, function):
     return kind(carried)
 
 
+_abandoned = weakref.WeakSet()  # Threads whose waits are to end.
+
+
+def abandon(thread):
+    """Ends the wait that a thread is in, and those that it begins, as interrupted."""
+    _abandoned.add(thread)
+
+
 def _look_for_signals():
     """That it runs is enough: Python lets handlers of signals run, which may raise."""
-    return 1
+    return threading.current_thread() not in _abandoned
 
 
 def _keep_what_handlers_raise():
