@@ -176,13 +176,14 @@ def abandon(thread):
 
 
 def _look_for_signals():
-    """That it runs is enough: Python lets handlers of signals run, which may raise."""
-    return threading.current_thread() not in _abandoned
+    """Whether to go on waiting. That it runs lets Python run handlers of signals, which may raise:
+    then the wait ends with the next question."""
+    return _raised.exception is None and threading.current_thread() not in _abandoned
 
 
 def _keep_what_handlers_raise():
     """A handler of a signal may raise before the `try` above, or in _look_for_signals: ctypes then
-    calls sys.unraisablehook, and returns 0 to the library."""
+    calls sys.unraisablehook, and returns to the library whatever is in its memory."""
     before = sys.unraisablehook
 
     def hook(unraisable):

@@ -29,7 +29,12 @@ class _Distributed:
 
     def step(self, closure=None, **options):
         """Exchanges, and applies what there is to apply: usually one round."""
+        self._step_count = getattr(self, '_step_count', 0) + 1  # What schedulers of torch 1 ask,
+        self._opt_called = True                                 # and what those of torch 2 do.
         return self._engine.step(closure, options.get('grad_scaler'))
+
+    # So that schedulers leave it alone: they would put a step() of their own around it.
+    step._with_counter = step._wrapped_by_lr_sched = True
 
     # A GradScaler hands its factor over instead of leaving a step out, which others would wait for.
     _step_supports_amp_scaling = True
@@ -191,7 +196,7 @@ class _Engine:
     @staticmethod
     def _move_gradient(place, gradient):
         """Returns whether it had to be moved: if it is in its place already, it was added to there."""
-        if gradient.data_ptr() == place.data_ptr() and not gradient.is_sparse:
+        if not gradient.is_sparse and gradient.data_ptr() == place.data_ptr():
             return False
         with torch.no_grad():
             if gradient.is_sparse:

@@ -5,7 +5,6 @@
 
 namespace syncopate::board {
 
-/// Throws Error(interrupted) if it does.
-void check_interrupt(int rank);
+bool interrupted();
 
 }  // namespace syncopate::board

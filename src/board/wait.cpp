@@ -20,6 +20,12 @@ Wait::Wait(Roster& roster, Platform& platform, const Duration& timeout, Attendan
 void Wait::give_up(Time now, const std::string& whom, const std::string& where,
                    const char* what_to_do) {
   note_wait(roster_, /*in_vain=*/true);
+  if (interrupted_) {
+    throw Error(ErrorCode::interrupted,
+                "rank " + std::to_string(roster_.rank()) + " was told to stop waiting for " + whom +
+                    " in " + where,
+                "End the rank, or call again to go on waiting");
+  }
   throw Error(ErrorCode::timeout,
               "rank " + std::to_string(roster_.rank()) + " waited " +
                   base::in_seconds(lasted(now)) + " for " + whom + " in " + where,
@@ -39,7 +45,11 @@ Time Wait::for_news(Event& event, std::uint64_t seen, Time now, Time until, Agen
 void Wait::look_after_others(Event& event, Time now) {
   if (now < later(looked_at_, look_after_every_)) return;
   looked_at_ = now;
-  check_interrupt(roster_.rank());
+  // As if its time were up: a caller lets go of what it has promised the others while it waits.
+  if (interrupted()) {
+    interrupted_ = true;
+    deadline_ = now;
+  }
   const bool death = roster_.look_after();
   if (death) event.signal(platform_);
   if (agent_ == nullptr) return;

@@ -41,6 +41,7 @@ class Wait {
   void begin(Time now) {
     began_ = now;
     deadline_ = now + timeout_.count();
+    interrupted_ = false;
   }
   bool expired(Time now) const { return now >= deadline_; }
   Duration lasted(Time now) const { return Duration(now - began_); }
@@ -50,7 +51,8 @@ class Wait {
   }
   /// What was waited for has come.
   void succeed() { note_wait(roster_, /*in_vain=*/false); }
-  /// The deadline has passed: throws Error(timeout) that says "rank 3 waited 5 s for WHOM in
+  /// The deadline has passed, or the program has ended the wait: throws Error(interrupted), or
+  /// Error(timeout) that says "rank 3 waited 5 s for WHOM in
   /// WHERE", and what to do.
   [[noreturn]] void give_up(Time now, const std::string& whom, const std::string& where,
                             const char* what_to_do = kLookAtThem);
@@ -79,6 +81,7 @@ class Wait {
   Lookout lookout_;
   Time began_ = 0;
   Time deadline_ = 0;
+  bool interrupted_ = false;
   Time looked_at_ = 0;  ///< When the others were last looked after.
 };
 
