@@ -1,6 +1,7 @@
 """Ranks as forked processes, for tests of process groups: what each returns, or why it did not."""
 import multiprocessing
 import os
+import socket
 import tempfile
 import time
 import traceback
@@ -88,6 +89,18 @@ class Ranks:
 
 def on_ranks(size, function, *arguments, **options):
     return Ranks(size, function, *arguments).results(**options)
+
+
+def as_torchrun_does(rank, size, port):
+    """Sets what torchrun tells each rank."""
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank),
+                      LOCAL_WORLD_SIZE=str(size), MASTER_ADDR='localhost', MASTER_PORT=str(port))
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(('localhost', 0))
+        return listener.getsockname()[1]
 
 
 def make_model(seed):

@@ -3,8 +3,9 @@ import time
 
 import pytest
 import torch
+import torch.distributed as dist
 
-from forked import make_model, on_ranks
+from forked import Ranks, as_torchrun_does, free_port, make_model, on_ranks
 
 import syncopate
 
@@ -44,6 +45,27 @@ def test_ddp_is_as_near_to_gloo_as_sums_in_another_order_are(size):
 def test_the_hook_equals_plain_ddp_bit_by_bit(size):
     plain, hooked = on_ranks(size, train_ddp, 'syncopate'), on_ranks(size, train_ddp, 'syncopate', True)
     assert [one.tobytes() for one in plain] == [one.tobytes() for one in hooked]
+
+
+def train_over_gloo_with_the_hook(rank, size, backend, port):
+    as_torchrun_does(rank, size, port)
+    dist.init_process_group(backend)
+    return train_ddp(rank, size, backend, with_hook=True)
+
+
+def test_the_hook_does_not_mind_the_backend():
+    plain = on_ranks(2, train_ddp, 'gloo')
+    hooked = Ranks(2, train_over_gloo_with_the_hook, 'gloo', free_port(), group=False).results()
+    assert [one.tobytes() for one in plain] == [one.tobytes() for one in hooked]
+
+
+def hook_alone(rank, size, backend):
+    with pytest.raises(RuntimeError, match="group has 2 ranks, and Syncopate's world 1"):
+        train_ddp(rank, size, backend, with_hook=True)
+
+
+def test_the_hook_refuses_where_it_would_be_alone():
+    on_ranks(2, hook_alone, 'gloo')
 
 
 def train_relaxed(rank, size, backend, strategy, static_graph):
