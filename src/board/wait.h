@@ -51,9 +51,8 @@ class Wait {
   }
   /// What was waited for has come.
   void succeed() { note_wait(roster_, /*in_vain=*/false); }
-  /// The deadline has passed, or the program has ended the wait: throws Error(interrupted), or
-  /// Error(timeout) that says "rank 3 waited 5 s for WHOM in
-  /// WHERE", and what to do.
+  /// The deadline has passed: throws Error(timeout) that says "rank 3 waited 5 s for WHOM in
+  /// WHERE", and what to do. Where the program has ended the wait, Error(interrupted).
   [[noreturn]] void give_up(Time now, const std::string& whom, const std::string& where,
                             const char* what_to_do = kLookAtThem);
 
