@@ -265,6 +265,7 @@ class _Engine:
             for parameter in self.learner.parameters:
                 if parameter.grad is not None:
                     parameter.grad.div_(factor.to(parameter.device))
+        optimizer.grad_scale = optimizer.found_inf = None  # It is done: not for the plain optimizer.
         return not bool(flag.item())
 
     def _clip(self):

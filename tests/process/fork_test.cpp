@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 
 /// In the middle of using all that it has.
 struct Rank : RankWithAll {
-  explicit Rank(World world) : RankWithAll(std::move(world), {.group_size = 1}) {}
+  explicit Rank(World joined) : RankWithAll(std::move(joined), {.group_size = 1}) {}
 };
 
 std::vector<Call> calls() {

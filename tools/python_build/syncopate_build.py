@@ -85,6 +85,13 @@ def _jobs():
         ['--parallel', str(len(os.sched_getaffinity(0)))]
 
 
+def _outside():
+    """The environment without pip's isolation, which hides the modules of programs that are written
+    in Python: such as a cmake, or a ninja, that was itself installed by pip."""
+    hidden = ('PYTHONPATH', 'PYTHONNOUSERSITE')
+    return {name: value for name, value in os.environ.items() if name not in hidden}
+
+
 def _compile(build):
     """The library in the folder `build`; returns where it is."""
     _check_tools()
@@ -99,7 +106,7 @@ def _compile(build):
         [f'-DSYNCOPATE_BUILD_{part}=OFF' for part in ('CLI', 'FABRIC', 'PEERS', 'TESTS', 'TRAINING')],
         ['cmake', '--build', build, '--target', 'syncopate_c', *_jobs()])
     for command in commands:
-        if subprocess.run(command).returncode != 0:
+        if subprocess.run(command, env=_outside()).returncode != 0:
             raise SystemExit('syncopate: the library could not be built; what was said is above. It '
                              'takes CMake 3.22 and a compiler that knows C++20, as GCC 12 does.')
     library = Path(build, 'lib', LIBRARY)
