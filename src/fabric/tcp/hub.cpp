@@ -18,8 +18,6 @@
 namespace syncopate::fabric::tcp {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kStaging = 64 << 10;
 constexpr int kMostEvents = 64;
 
@@ -86,11 +84,11 @@ Hub::~Hub() {
 // A connection that is closed while something unread lies in it is cut off, and what was on its way
 // to the other end may be lost. So each end reads until the other has said that it goes.
 void Hub::say_goodbye() {
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   for (const auto& peer : peers_) {
     if (peer != nullptr) peer->say_bye();
   }
-  while (Clock::now() < deadline) {
+  while (std::chrono::steady_clock::now() < deadline) {
     inbox_.clear();
     advance();
     const bool over = std::ranges::all_of(peers_, [](const auto& peer) {
@@ -98,7 +96,8 @@ void Hub::say_goodbye() {
     });
     if (over) return;
     pollfd polled{.fd = events_.number(), .events = POLLIN};
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     ::poll(&polled, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 500)));
   }
 }
@@ -161,7 +160,7 @@ void Hub::note_events() {
 }
 
 void Hub::look_after_peers() {
-  const auto now = Clock::now();
+  const auto now = std::chrono::steady_clock::now();
   if (now < looked_after_ + kLookAfterEvery) return;
   looked_after_ = now;
   for (const auto& peer : peers_) {
