@@ -28,9 +28,9 @@ constexpr int kSuspect = 1;
 constexpr const char* kWords[] = {"the others take rank 1 for dead", "End this process"};
 
 struct Rank : RankWithAll {
-  explicit Rank(World& world)
-      : RankWithAll(world, {.group_size = 2, .trigger = all()}),
-        long_rounds(world, 5000, {.trigger = first()}) {}
+  explicit Rank(World& joined)
+      : RankWithAll(joined, {.group_size = 2, .trigger = all()}),
+        long_rounds(joined, 5000, {.trigger = first()}) {}
 
   PartialAllreduce<float> long_rounds;
 };
