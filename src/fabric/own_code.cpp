@@ -159,8 +159,7 @@ void refuse_unless_safe(const std::string& what, const fs::path& file, Chosen ch
     const bool choice = chosen == Chosen::by_us && variable != nullptr;
     throw Error(
         ErrorCode::environment,
-        "the " + what + " " + file.string() +
-            " is not used, as others can change it: " + stranger,
+        "the " + what + " " + file.string() + " is not used, as others can change it: " + stranger,
         "Let only root or you write there (chown, chmod go-w)" +
             (choice ? ", or name its folder in " + std::string(variable) + " if you trust them"
                     : std::string()));

@@ -326,10 +326,9 @@ void host_cut_off(const Stage& stage) {
   for (int step = 0; step < 20; ++step) rounds.exchange(kOne).pass();
   if (stage.rank() == 0) std::ofstream(std::getenv("SYNCOPATE_TEST_CUE")) << "now";
   const bool there = stage.rank() == kCutOff;
-  expect_error(ErrorCode::machine_lost,
-               {there ? "machine " : "machine two (rank 1) "}, 12s, [&] {
-                 for (;;) rounds.exchange(kOne).pass();
-               });
+  expect_error(ErrorCode::machine_lost, {there ? "machine " : "machine two (rank 1) "}, 12s, [&] {
+    for (;;) rounds.exchange(kOne).pass();
+  });
   log(stage.rank(), there ? "told of another machine" : "told of machine two");
   throw std::runtime_error("the machine is lost");
 }

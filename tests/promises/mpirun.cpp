@@ -1,5 +1,6 @@
 // The same promises with ranks that mpirun started, on as many machines as it says.
 #include "support/mpirun.h"
+
 #include "support/promise.h"
 
 namespace syncopate::testing {

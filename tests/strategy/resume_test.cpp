@@ -37,7 +37,8 @@ Saved go_on(World& world, const std::string& strategy, Saved saved, int steps, b
       saved.notes += std::lround(told.notes[0]);
     }
   };
-  const auto made = make_strategy(strategy, {.world = world, .learner = learner, .start = Start::as_they_are, .notes = 1});
+  const auto made = make_strategy(
+      strategy, {.world = world, .learner = learner, .start = Start::as_they_are, .notes = 1});
   if (saved.resumed) made->load(saved.state);
   for (int i = 0; i < steps; ++i, ++saved.steps) {
     dawdle(i % 3, unsigned(i));
