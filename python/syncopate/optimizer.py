@@ -8,6 +8,7 @@ from ctypes import POINTER, byref, c_float, c_int, c_int64, c_size_t
 import torch
 
 from . import _library as library
+from . import _state
 from ._learner import Learner
 from ._schedules import Schedules, watch
 from .errors import Closed, InvalidArgument, Mismatch
@@ -415,19 +416,7 @@ class _Engine:
     # Checkpoints.
     def state_dict(self):
         """What all ranks have under way; the same on every rank."""
-        handle = library.make('loop_save', self.loop)
-        try:
-            entries = {}
-            for index in range(library.ask('state_size', handle)):
-                entry = library.StateEntry()
-                library.call('state_get', handle, index, byref(entry))
-                value = entry.number
-                if entry.vector:
-                    value = torch.tensor(entry.vector[:entry.length], dtype=torch.float32)
-                entries[entry.name.decode()] = (entry.sharing, value)
-        finally:
-            library.ask('state_free', handle)
-        return {'version': 1, 'entries': entries, 'heading': self.learner.heading(),
+        return {'version': 1, 'entries': _state.read(self.loop), 'heading': self.learner.heading(),
                 'ranks': self.world.size}
 
     def load_state_dict(self, state):
@@ -438,28 +427,9 @@ class _Engine:
         if state.get('version') != 1:
             raise InvalidArgument(f"a state of version {state.get('version')}",
                                   'Load one that this version of Syncopate has saved')
-        handle = library.make('state_new')
-        try:
-            for name, (sharing, value) in state['entries'].items():
-                self._add_entry(handle, name, sharing, value)
-            library.call('loop_load', self.loop, handle)
-        finally:
-            library.ask('state_free', handle)
+        _state.write(self.loop, state['entries'])
         if state['heading'] is not None:
             self.learner.set_heading(state['heading'])
-
-    @staticmethod
-    def _add_entry(handle, name, sharing, value):
-        entry = library.StateEntry(name.encode(), sharing)
-        if torch.is_tensor(value):
-            kept = value.detach().to('cpu', torch.float32).contiguous()
-            entry.vector = library.ctypes.cast(kept.data_ptr(), POINTER(c_float))
-            if kept.numel() == 0:
-                entry.vector = (c_float * 1)()
-            entry.length = kept.numel()
-        else:
-            entry.number = float(value)
-        library.call('state_add', handle, byref(entry))
 
     # The end.
     def _check_open(self):
